@@ -39,11 +39,12 @@ class Host:
     port: int
     state: Path
     scheme: str = "http"
+    address: str = "127.0.0.1"
     told: list[str] = field(default_factory=list)
 
     @property
     def link(self) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.port}/"
+        return f"{self.scheme}://{self.address}:{self.port}/"
 
     def codes(self, count: int) -> str:
         """Give the last code, once there are so many."""
@@ -68,10 +69,10 @@ class Host:
 
 
 @contextmanager
-def gameway_host(state: Path, scheme: str = "http") -> Iterator[Host]:
-    made = Host(free_port(), state, scheme)
+def gameway_host(state: Path, scheme: str = "http", address: str = "127.0.0.1") -> Iterator[Host]:
+    made = Host(free_port(), state, scheme, address)
     words = [*GAMEWAY, "host", "--size", "320x180", "--no-audio", "--duration", "120 s"]
-    words += ["--listen", f"127.0.0.1:{made.port}", *(["--https"] if scheme == "https" else [])]
+    words += ["--listen", f"{address}:{made.port}", *(["--https"] if scheme == "https" else [])]
     environment = {**os.environ, "XDG_STATE_HOME": str(state)}
     environment.pop("GAMEWAY_TOKEN", None)
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment) as process:
@@ -101,6 +102,16 @@ def _type(made: Browser, page: str, text: str) -> None:
     enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
     made.call("Input.dispatchKeyEvent", {"type": "keyDown", **enter}, page)
     made.call("Input.dispatchKeyEvent", {"type": "keyUp", **enter}, page)
+
+
+def pair(made: Browser, host: Host) -> str:
+    """Pair a browser, as a person who goes on though it does not know the certificate."""
+    page = made.open("about:blank")
+    made.call("Security.setIgnoreCertificateErrors", {"ignore": True}, page)
+    made.call("Page.navigate", {"url": host.link}, page)
+    _until(made, page, "document.activeElement.id === 'code'")
+    _type(made, page, host.codes(1))
+    return page
 
 
 def wrong(code: str) -> str:

@@ -10,7 +10,8 @@
 //! | first frame of media by TCP | 1 KiB, 5 s | a check has 150 B; a connection that begins with none is closed |
 //! | connections with media that wait for the loop | 16 | as many as it takes ([`crate::links`]) |
 //! | handshake of TLS | 5 s | as a header; a connection counts from its first packet on |
-//! | whole request | 10 s | connection, handshake, body and answer together |
+//! | connection takes requests | 4 s | a page asks who is there and makes its offer on the connection that it came by: two round trips less for each, three over TLS |
+//! | whole connection | 10 s | handshake, bodies and answers together |
 //! | waiting offers | 4 | the media loop takes them within a frame; the fifth gets 503 |
 //! | token | 16 characters, 8 different | 64 bits at the least of random hexadecimal digits |
 //! | body of a pairing | 64 B | a code has six |
@@ -35,6 +36,7 @@ pub use access::{PairingConfig, PairingNews};
 pub use servers::{IceServers, TurnServer};
 
 use crate::links::TcpConnection;
+use crate::page::OWN;
 use crate::secrets::Secrets;
 use crate::serving::{Connections, HEADER_TIME, Serving, accept, exchange};
 use crate::tls::ServerIdentity;
@@ -45,7 +47,8 @@ use gameway_units::Duration as Span;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{
-    AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, USER_AGENT,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST,
+    HeaderValue, ORIGIN, RETRY_AFTER, USER_AGENT,
 };
 use hyper::{HeaderMap, Response, StatusCode};
 use std::io;
@@ -60,7 +63,8 @@ use tokio_rustls::TlsAcceptor;
 
 const CONNECTIONS: usize = 256;
 const CONNECTIONS_OF_ONE: usize = 8;
-const REQUEST_TIME: Duration = Duration::from_secs(10);
+const KEPT: Duration = Duration::from_secs(4);
+const CONNECTION_TIME: Duration = Duration::from_secs(10);
 const WAITING_OFFERS: usize = 4;
 const CODE_BYTES: usize = 64;
 const WAITING_CONNECTIONS: usize = 16;
@@ -203,7 +207,7 @@ impl SignalingServer {
         let access = Arc::clone(&shared.access);
         let open = Connections::new(CONNECTIONS, CONNECTIONS_OF_ONE);
         let serving = Serving::start(config.listen, "signalling", move |listener| {
-            accept(listener, open, REQUEST_TIME, move |stream, from| {
+            accept(listener, open, CONNECTION_TIME, move |stream, from| {
                 let shared = Arc::clone(&shared);
                 async move { serve(&shared, from, stream).await }
             })
@@ -263,13 +267,13 @@ async fn serve(shared: &Shared, from: SocketAddr, stream: TcpStream) {
         return;
     }
     let Some(tls) = &shared.tls else {
-        return exchange(stream, |request| answer(shared, from, request, false)).await;
+        return exchange(stream, Some(KEPT), |request| answer(shared, from, request, false)).await;
     };
     if first[0] != HANDSHAKE {
-        return exchange(stream, |request| answer(shared, from, request, true)).await;
+        return exchange(stream, Some(KEPT), |request| answer(shared, from, request, true)).await;
     }
     if let Ok(Ok(stream)) = tokio::time::timeout(HEADER_TIME, tls.accept(stream)).await {
-        exchange(stream, |request| answer(shared, from, request, false)).await;
+        exchange(stream, Some(KEPT), |request| answer(shared, from, request, false)).await;
     }
 }
 
@@ -298,7 +302,7 @@ async fn answer(
         return later(wait);
     }
     match whep::judge(&asked, &shared.terms, &|key| shared.access.knows(key)) {
-        Verdict::Page => page(shared),
+        Verdict::Page => page(text(&parts.headers, &ACCEPT_ENCODING).unwrap_or("")),
         Verdict::Pair => {
             let user_agent = text(&parts.headers, &USER_AGENT).unwrap_or("");
             pair(shared, from, user_agent, body).await
@@ -316,7 +320,6 @@ async fn answer(
         Verdict::Watching => asked::watching(shared).await,
         Verdict::End(session) => asked::end(shared, session.to_owned()).await,
         Verdict::Controller { change } => asked::controller(shared, change.then_some(body)).await,
-        Verdict::Servers => servers::tell(shared),
         Verdict::Lab { change } => lab::ask(shared.lab.as_deref(), change.then_some(body)).await,
     }
 }
@@ -352,17 +355,15 @@ fn later(wait: Span) -> Response<Full<Bytes>> {
     response
 }
 
-/// The player page, which may run its own script and no other, talk to this host alone, and stand in no frame. Of images it may
-/// show those that it makes itself, as addresses with all their data: the pointer's shape, for which styles take nothing else.
-fn page(shared: &Shared) -> Response<Full<Bytes>> {
-    let own = shared.word();
-    let mut response = respond(200, "text/html; charset=utf-8", crate::page::page(&own));
-    let policy = format!(
-        "default-src 'none'; script-src 'nonce-{own}'; style-src 'nonce-{own}'; worker-src blob:; \
-         connect-src 'self'; img-src data:; media-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    );
-    if let Ok(policy) = policy.parse() {
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+/// The player page, for a browser that accepts these encodings.
+fn page(accepted: &str) -> Response<Full<Bytes>> {
+    let (body, encoding) = OWN.for_browser(accepted);
+    let mut response = respond(200, "text/html; charset=utf-8", String::new());
+    *response.body_mut() = Full::new(body);
+    let headers = response.headers_mut();
+    headers.extend(encoding.map(|name| (CONTENT_ENCODING, HeaderValue::from_static(name))));
+    if let Ok(policy) = OWN.policy.parse() {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     response
 }
@@ -393,7 +394,7 @@ pub(crate) fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
     let mut response = respond(status, "text/plain; charset=utf-8", reason + "\n");
     if status == 401 {
         let headers = response.headers_mut();
-        headers.insert("www-authenticate", hyper::header::HeaderValue::from_static("Bearer"));
+        headers.insert("www-authenticate", HeaderValue::from_static("Bearer"));
     }
     response
 }

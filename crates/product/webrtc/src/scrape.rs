@@ -47,7 +47,8 @@ impl ScrapeServer {
             accept(listener, connections, REQUEST_TIME, move |stream, _| {
                 let page = Arc::clone(&page);
                 async move {
-                    exchange(stream, |request| std::future::ready(answer(&request, &page))).await;
+                    exchange(stream, None, |request| std::future::ready(answer(&request, &page)))
+                        .await;
                 }
             })
         });

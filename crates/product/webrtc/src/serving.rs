@@ -1,8 +1,11 @@
-//! A thread that serves connections of TCP, each with one request of HTTP; who comes last is served, not who holds on.
+//! A thread that serves connections of TCP, each with one request of HTTP or as many as come soon; who comes last is served, not who holds on.
 //!
 //! | bound | value | why |
 //! |---|---|---|
 //! | header | 16 KiB, 5 s | browsers send 1 KiB at once; slow ones are cut off |
+//!
+//! What is written leaves at once (`TCP_NODELAY`): else the end of an answer would wait until the client has acknowledged what came
+//! before it, such as the tickets of TLS, which takes a round trip (RFC 9293 section 3.7.4, Nagle).
 
 use crate::guard::Source;
 use bytes::Bytes;
@@ -14,6 +17,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -120,6 +124,8 @@ pub(crate) async fn accept<S: Future<Output = ()> + Send + 'static>(
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        // Where it is refused, answers are late and no worse.
+        let _ = stream.set_nodelay(true);
         let source = Source::of(from.ip());
         connections.make_room(source);
         let task = tokio::spawn(tokio::time::timeout(time, serve(stream, from)));
@@ -127,9 +133,10 @@ pub(crate) async fn accept<S: Future<Output = ()> + Send + 'static>(
     }
 }
 
-/// Answers the request of a connection.
+/// Answers the requests of a connection: those that begin while it is `kept` open, or one if it is not.
 pub(crate) async fn exchange<A: Future<Output = Response<Full<Bytes>>>>(
     stream: impl AsyncRead + AsyncWrite + Unpin,
+    kept: Option<Duration>,
     answer: impl Fn(Request<Incoming>) -> A,
 ) {
     let answer = &answer;
@@ -141,7 +148,14 @@ pub(crate) async fn exchange<A: Future<Output = Response<Full<Bytes>>>>(
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(HEADER_BYTES)
-        .keep_alive(false)
+        .keep_alive(kept.is_some())
         .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    if let Some(kept) = kept {
+        tokio::select! {
+            _ = &mut connection => return,
+            () = tokio::time::sleep(kept) => connection.as_mut().graceful_shutdown(),
+        }
+    }
     let _ = connection.await;
 }

@@ -5,13 +5,12 @@
 //! | `GET /` | the player page; it holds no secret |
 //! | `POST /whep` with an offer | 201, the answer, and `Location: /whep/SESSION` |
 //! | `DELETE /whep/SESSION` | 200, the session ends |
-//! | `GET /watch` | 200, whether somebody plays and how many may watch beside, as JSON |
+//! | `GET /watch` | 200, as JSON: whether somebody plays, how many may watch beside, and the STUN and TURN servers that a browser is to ask, with credentials |
 //! | `POST /watch` with an offer | as `POST /whep`, for a client that watches beside the one that plays; 409 if no more may |
 //! | `POST /pair` with a code of six digits | 201 and a key for this device ([`crate::http::PairingConfig`]) |
 //! | `POST /pair` without a body | 204; a code is shown where the host runs |
 //! | `GET /controller` | 200, the stream's controller and those that there are, as JSON |
 //! | `PUT /controller` with a name | the same, once that one has the stream |
-//! | `GET /ice-servers` | 200, the STUN and TURN servers that a browser is to ask, as JSON with credentials |
 //! | `GET /lab`, `POST /lab` with JSON | what the lab behind the host says ([`crate::http::SignalingConfig::lab`]); 404 where there is none |
 //! | `PATCH` and others | 405: offer and answer name all candidates, so nothing trickles |
 //!
@@ -22,7 +21,7 @@
 //! this host's own, where it is there. Else 403: a page from elsewhere may neither pair nor start nor end anything. So
 //! there are no CORS headers either, and `OPTIONS` is as any other method.
 //!
-//! Each request under `/whep`, `/watch`, `/controller`, `/ice-servers` and `/lab` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they
+//! Each request under `/whep`, `/watch`, `/controller` and `/lab` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they
 //! are compared in constant time. Without one the answer is 401 and no more, before anything of the body is looked at.
 //!
 //! A link that is opened in a browser has the token as its fragment (`/#TOKEN`), which is sent to nobody (RFC 9110 section
@@ -48,8 +47,6 @@ pub const WATCH: &str = "/watch";
 pub const PAIR: &str = "/pair";
 /// The controller of the stream.
 pub const CONTROLLER: &str = "/controller";
-/// The STUN and TURN servers of the host.
-pub const SERVERS: &str = "/ice-servers";
 /// What the lab behind the host says.
 pub const LAB: &str = "/lab";
 
@@ -93,7 +90,7 @@ pub enum Verdict<'a> {
         /// Whether who offers watches beside the one that plays.
         watches: bool,
     },
-    /// Say whether somebody plays, and how many may watch.
+    /// Say whether somebody plays, how many may watch, and which STUN and TURN servers there are.
     Watching,
     /// End this session.
     End(&'a str),
@@ -104,8 +101,6 @@ pub enum Verdict<'a> {
         /// Whether it is to change.
         change: bool,
     },
-    /// Say which STUN and TURN servers there are.
-    Servers,
     /// Hand the body, JSON or nothing, to the lab, and answer with what it says.
     Lab {
         /// Whether there is a body.
@@ -118,7 +113,7 @@ pub enum Verdict<'a> {
 /// Whether a request for this path shows a token, a key or a code.
 #[must_use]
 pub fn asks_for_secret(path: &str) -> bool {
-    [PATH, WATCH, PAIR, CONTROLLER, SERVERS, LAB].iter().any(|resource| path.starts_with(resource))
+    [PATH, WATCH, PAIR, CONTROLLER, LAB].iter().any(|resource| path.starts_with(resource))
 }
 
 /// Decides. `is_device` says whether a paired device has a key, or nothing if that cannot be known.
@@ -169,8 +164,6 @@ fn guarded<'a>(request: &Request<'a>) -> Option<Verdict<'a>> {
         ("GET", WATCH) => Some(Verdict::Watching),
         ("POST", WATCH) => Some(offer(request, true)),
         (_, WATCH) => Some(Verdict::Refuse(405, "GET or POST /watch")),
-        ("GET", SERVERS) => Some(Verdict::Servers),
-        (_, SERVERS) => Some(Verdict::Refuse(405, "GET /ice-servers")),
         ("GET", LAB) => Some(Verdict::Lab { change: false }),
         ("POST", LAB) => Some(Verdict::Lab { change: true }),
         (_, LAB) => Some(Verdict::Refuse(405, "GET or POST /lab")),
@@ -299,7 +292,7 @@ mod tests {
             Some("c0rrect"),
         ] {
             for method in ["POST", "DELETE", "PATCH", "GET", "PUT"] {
-                for path in [PATH, WATCH, CONTROLLER, SERVERS, LAB] {
+                for path in [PATH, WATCH, CONTROLLER, LAB] {
                     let verdict = judge(&ask(method, path, wrong), TOKEN);
                     assert!(matches!(verdict, Verdict::Refuse(401, _)), "{method} {wrong:?}");
                 }
@@ -334,8 +327,6 @@ mod tests {
         assert_eq!(with("POST", WATCH), Verdict::Offer { watches: true });
         assert!(matches!(with("DELETE", WATCH), Verdict::Refuse(405, _)));
         assert!(matches!(with("GET", "/watch/x"), Verdict::Refuse(404, _)));
-        assert_eq!(with("GET", SERVERS), Verdict::Servers);
-        assert!(matches!(with("POST", SERVERS), Verdict::Refuse(405, _)));
         assert_eq!(with("GET", LAB), Verdict::Lab { change: false });
         assert_eq!(with("POST", LAB), Verdict::Lab { change: true });
         assert!(matches!(with("POST", CONTROLLER), Verdict::Refuse(405, _)));

@@ -5,7 +5,7 @@ import type { Screen } from "../screen/screen";
 import { chooseRole, PLACES, placesOf } from "../watching/role";
 import { asCarrier, isCarrier } from "./carried";
 import { describe, ON_REQUEST } from "./description";
-import { gathered, iceServers, watchReach } from "./reach";
+import { gathered, watchReach } from "./reach";
 import { Reports } from "./reports";
 import { Wires } from "./wires";
 
@@ -65,14 +65,13 @@ function endWithPage(session: string, authorization: Authorization): void {
 // Gives what the host takes as this page's right to ask.
 export async function connect(access: Access, watcher: Watcher): Promise<Authorization> {
   const authorization = { Authorization: `Bearer ${await access.secret()}` };
-  // Asked together: each takes a round trip.
-  const places = placesOf(authorization).catch((error: Error) => error);
-  const servers = await iceServers(authorization);
-  if (servers === null) {
+  const places = await placesOf(authorization);
+  if (places === null) {
     access.refused();
     return connect(access, watcher);
   }
-  const path = (await chooseRole(await places)) === "watch" ? PLACES : "/whep";
+  const servers = places.iceServers;
+  const path = (await chooseRole(places)) === "watch" ? PLACES : "/whep";
   const { connection, wires } = assemble(watcher, servers);
   await describe(connection);
   await gathered(connection, servers);

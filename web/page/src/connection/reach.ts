@@ -13,14 +13,6 @@ interface Ways {
   servers: RTCIceServer[];
 }
 
-// The servers that the host wants this browser to ask; null if it is not let in.
-export async function iceServers(headers: Record<string, string>): Promise<RTCIceServer[] | null> {
-  const response = await fetch("/ice-servers", { headers });
-  if (response.status === 401) return null;
-  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
-  return (await response.json()).iceServers;
-}
-
 // Fulfilled once the description names what the servers have told, if there are any. Without them the host learns the browser's
 // addresses from its checks.
 export function gathered(connection: RTCPeerConnection, servers: RTCIceServer[]): Promise<void> {

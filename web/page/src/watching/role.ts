@@ -11,6 +11,8 @@ export interface Places {
   plays: boolean;
   watchers: number;
   max_watchers: number;
+  // Those that the host wants this browser to ask.
+  iceServers: RTCIceServer[];
 }
 
 export const PLACES = "/watch";
@@ -33,23 +35,27 @@ const kept = new Kept(() => sessionStorage, "gameway-role");
 const isRole = (text: string | null): text is Role => text === "play" || text === "watch";
 
 // What a page does without asking; null if a person has to say.
-export function roleOf({ plays, max_watchers }: Places, wish: string | null): Role | null {
+export function roleOf(
+  { plays, max_watchers }: Pick<Places, "plays" | "max_watchers">,
+  wish: string | null,
+): Role | null {
   if (max_watchers === 0) return "play";
   if (isRole(wish)) return wish;
   return plays ? null : "play";
 }
 
-export async function placesOf(headers: Record<string, string>): Promise<Places> {
+// Null if this page is not let in.
+export async function placesOf(headers: Record<string, string>): Promise<Places | null> {
   const response = await fetch(PLACES, { headers });
+  if (response.status === 401) return null;
   // A server of one stream that knows no watchers.
-  if (response.status === 404) return { plays: false, watchers: 0, max_watchers: 0 };
+  if (response.status === 404) return { plays: false, watchers: 0, max_watchers: 0, iceServers: [] };
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
   return response.json();
 }
 
 // As long as a person takes to choose, if there is something to choose.
-export async function chooseRole(places: Places | Error): Promise<Role> {
-  if (places instanceof Error) throw places;
+export async function chooseRole(places: Places): Promise<Role> {
   mayWatch.set(places.max_watchers > 0);
   const hasRoom = places.watchers < places.max_watchers;
   const known = roleOf(places, kept.get());

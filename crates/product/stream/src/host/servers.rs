@@ -169,7 +169,7 @@ mod tests {
             ..HostConfig::default()
         };
         let told = for_browsers(&config)
-            .map(|servers| servers.to_json(1_000))
+            .map(|servers| servers.told(1_000).to_string())
             .map_err(|error| error.to_string());
         let _ = std::fs::remove_file(&file);
         told
@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn browsers_are_told_what_they_need_to_use_the_servers() {
-        assert_eq!(told(None, None, None), Ok(r#"{"iceServers":[]}"#.to_owned()));
-        let stun = r#"{"iceServers":[{"urls":["stun:192.0.2.1:3478"]}]}"#;
+        assert_eq!(told(None, None, None), Ok("[]".to_owned()));
+        let stun = r#"[{"urls":["stun:192.0.2.1:3478"]}]"#;
         assert_eq!(told(Some("192.0.2.1"), None, None), Ok(stun.to_owned()));
         let found = told(None, Some("turn:[2001:db8::1]:5"), Some("me:pass:word\n")).expect("told");
         assert!(

@@ -48,10 +48,14 @@ pub(super) async fn end(shared: &Shared, session: String) -> Response<Full<Bytes
     }
 }
 
-/// Whether somebody plays, and how many may watch.
+/// All that a browser must know before it makes an offer: whether somebody plays, how many may watch, and which servers it is to ask.
 pub(super) async fn watching(shared: &Shared) -> Response<Full<Bytes>> {
     match ask(shared, |reply| SignalingRequest::Watching { reply }).await {
-        Ok(answer) => respond(200, "application/json", answer),
+        Ok(answer) => {
+            let mut told: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
+            told["iceServers"] = shared.servers.told(super::access::since_1970());
+            respond(200, "application/json", told.to_string())
+        }
         Err((status, reason)) => refuse(status, reason),
     }
 }

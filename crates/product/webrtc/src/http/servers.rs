@@ -4,13 +4,9 @@
 //! of their end, the password HMAC-SHA-1 of that name under the secret (draft-uberti-behave-turn-rest-00 section 2.2, which coturn
 //! has as `use-auth-secret`). So the secret stays here.
 
-use super::{Shared, respond};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::Response;
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -75,15 +71,10 @@ impl TurnServer {
 impl IceServers {
     /// As a browser takes them, at so many seconds since 1970.
     #[must_use]
-    pub fn to_json(&self, now: u64) -> String {
+    pub fn told(&self, now: u64) -> Value {
         let stun = self.stun.iter().map(|url| json!({ "urls": [url] }));
-        let all: Vec<Value> = stun.chain(self.turn.iter().map(|turn| turn.told(now))).collect();
-        json!({ "iceServers": all }).to_string()
+        stun.chain(self.turn.iter().map(|turn| turn.told(now))).collect()
     }
-}
-
-pub(super) fn tell(shared: &Shared) -> Response<Full<Bytes>> {
-    respond(200, "application/json", shared.servers.to_json(super::access::since_1970()))
 }
 
 #[cfg(test)]
@@ -94,8 +85,8 @@ mod tests {
     fn the_password_of_a_shared_secret_is_what_coturn_reckons() {
         let turn = TurnServer::of_secret(vec!["turn:relay".to_owned()], "north");
         let servers = IceServers { stun: None, turn: Some(turn) };
-        let told: Value = serde_json::from_str(&servers.to_json(1_433_808_969)).expect("JSON");
-        let server = &told["iceServers"][0];
+        let told = servers.told(1_433_808_969);
+        let server = &told[0];
         assert_eq!(server["username"], "1433895369:gameway");
         // printf 1433895369:gameway | openssl dgst -sha1 -hmac north -binary | base64
         assert_eq!(server["credential"], "/uLw6LhubWRuQDC5VGhpnyGM9Wg=");
