@@ -389,6 +389,8 @@ def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
 
 SPAN_S = float(os.environ.get("GAMEWAY_LAB_SECONDS", "8"))
 """How long a session is compared with what is kept of it; `-s` shows both."""
+SCORE_APART = 0.5
+"""By how much the opinion scores of page and report may differ."""
 CONTROLLERS = os.environ.get("GAMEWAY_LAB_CONTROLLERS", "pudica").split()
 
 
@@ -401,9 +403,10 @@ def sampled(page: Page) -> pl.DataFrame:
         shown = page.made.evaluate(page.page, "gameway.figures")
         now = page.ask()[1]["now"]
         game = next((one["mbps"] for one in now["flows"] if one["name"] == "game"), 0.0)
-        rows.append((now["seconds"], shown["rate"], game, now["queue_ms"]))
+        rows.append((now["seconds"], shown["rate"], game, now["queue_ms"], shown["score"]))
         time.sleep(1 - (time.monotonic() - begin) % 1)
-    return pl.DataFrame(rows, schema=["seconds", "rate", "mbps", "queue_ms"], orient="row")
+    columns = ["seconds", "rate", "mbps", "queue_ms", "score"]
+    return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
 
 def kept(run: Path, begin_s: float, end_s: float) -> dict[str, float]:
@@ -449,3 +452,7 @@ def test_what_is_kept_agrees_with_what_was_shown(tmp_path: Path, controller: str
     assert 0.75 < found["rate"] / means["rate"] < 1.1
     assert 0.8 < found["mbps"] / means["mbps"] < 1.25
     assert abs(found["queue_ms"] - means["queue_ms"]) < 12
+    # The report is of the whole session, with its beginning; a score of the page is of ten seconds.
+    score = float(shown["score"].drop_nulls().mean())  # type: ignore[arg-type]
+    sys.stdout.write(f"\n{controller}: opinion score shown {score:.2f}, report {told['mos']}")
+    assert abs(metrics["run_mos"] - score) < SCORE_APART

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opinion_vectors import vectors
 
 from gameway.metrics.mos import (
     MAX_MOS,
@@ -163,3 +166,13 @@ def test_scores_stay_on_the_scale(
     for value in (score.overall, score.coding, score.temporal, score.frames, score.delay):
         assert MIN_MOS <= value <= MAX_MOS
     assert score.overall <= min(score.coding, score.delay) + 1.2
+
+
+def test_the_vectors_of_the_page_are_this_model_s() -> None:
+    file = Path(__file__).parent / "opinion_vectors.json"
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    made = vectors()
+    assert [one["quality"] for one in kept] == [one["quality"] for one in made]
+    for one, other in zip(kept, made, strict=True):
+        assert one["score"] == pytest.approx(other["score"], abs=1e-8)
+        assert one["penalties"] == pytest.approx(other["penalties"], abs=1e-8)

@@ -218,6 +218,7 @@ impl Host {
                                     self.statistics.key_frame_requests += 1;
                                     self.next_unit = 0;
                                 }
+                                FrameNews::CountsWanted => {}
                             }
                         }
                     }
@@ -225,8 +226,7 @@ impl Host {
                 },
                 Event::Closed(reason) => {
                     println!("closed: {reason:?}");
-                    self.peer = None;
-                    self.next_frame = Instant::MAX;
+                    (self.peer, self.next_frame) = (None, Instant::MAX);
                     return;
                 }
                 Event::Rtp { .. } | Event::ChannelOpened { .. } | Event::ChannelClosed { .. } => {}

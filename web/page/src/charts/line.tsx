@@ -20,7 +20,7 @@ const OPTIONS: uPlot.Options = {
 };
 
 // The last values of one figure, the newest at the right; `kept` of them fill the line.
-export function Line({ values, kept }: { values: readonly number[]; kept: number }) {
+export function Line({ values, kept }: { values: readonly (number | null)[]; kept: number }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   useEffect(() => {

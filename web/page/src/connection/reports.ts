@@ -1,13 +1,15 @@
 // Reports of frames, over the channel "frames": magic "GF", version 1, number of records, the page's time, then 24 bytes each (big
-// endian): kind (1 received, 2 presented, 3 key frame needed), flags (1 key frame, 2 decoded by the page), 2 bytes zero, RTP
+// endian): kind (1 received, 2 presented, 3 key frame needed, 4 what was sent is asked for), flags (1 key frame, 2 decoded by the page), 2 bytes zero, RTP
 // timestamp, time in microseconds, bytes of the frame (received) or microseconds of decoding (presented), pictures since the one
 // before that were presented and not told of.
 import { facts } from "../facts";
+import type { Sent } from "../opinion/judge";
 import { pause } from "../pause";
 
 export const RECEIVED = 1;
 export const PRESENTED = 2;
 export const KEY_FRAME_NEEDED = 3;
+export const COUNTS_WANTED = 4;
 
 const HEAD = 12;
 const RECORD = 24;
@@ -50,15 +52,21 @@ export function reportBytes(
   return message.buffer as ArrayBuffer;
 }
 
+// What the host says here: what it has sent, when it was asked, and why it ends the stream.
+type Told = { sent: Sent } | { ended: string };
+
 export class Reports {
+  // Hears what was sent so far.
+  onSent: ((sent: Sent) => void) | undefined;
   readonly #channel: RTCDataChannel;
 
   constructor(connection: RTCPeerConnection, look: () => Promise<Progress>) {
     this.#channel = connection.createDataChannel("frames", { ordered: false, maxRetransmits: 0 });
     this.#channel.binaryType = "arraybuffer";
-    // All that the host says here is why it ends the stream.
     this.#channel.onmessage = ({ data }) => {
-      facts.ended = JSON.parse(new TextDecoder().decode(data)).ended;
+      const told: Told = JSON.parse(new TextDecoder().decode(data));
+      if ("ended" in told) facts.ended = told.ended;
+      else this.onSent?.(told.sent);
     };
     this.#channel.onopen = () => this.#watchDecoding(look);
   }

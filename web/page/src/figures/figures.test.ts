@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { penaltiesOf, type Quality, scoreOf } from "../opinion/g1072";
 import { type Counters, type Figures, figuresOf } from "./figures";
 import { wrongOf } from "./words";
+
+function opinion(quality: Partial<Quality>) {
+  const whole = { bitrate: 20, frameRate: 60, delay: 20, lost: 0, ...quality };
+  const penalties = penaltiesOf(whole);
+  return { score: scoreOf(penalties), quality: whole, penalties };
+}
+
+const OPINION = { ...opinion({}), score: 3.5 };
 
 type Video = Partial<RTCInboundRtpStreamStats>;
 
@@ -32,23 +41,24 @@ test("figures are what grew between two looks", () => {
     nackCount: 9,
   };
   const screen = { decoded: 160, decoding: 500, buffered: 160, waited: 2100, freezes: 2, height: 720 };
-  const figures = figuresOf(counters(BEFORE), counters(now, screen, 0.025, 110, 2600));
+  const figures = figuresOf(counters(BEFORE), counters(now, screen, 0.025, 110, 2600), OPINION);
   const wanted: Figures = {
     ...{ rate: 50, bitrate: 10, height: 720, roundTrip: 25, arrival: 25 },
-    ...{ buffer: 15, decoding: 4, lost: 1, requests: 2, freezes: 1 },
+    ...{ buffer: 15, decoding: 4, lost: 1, requests: 2, freezes: 1, score: 3.5 },
   };
   for (const [name, value] of Object.entries(wanted)) expect(figures[name as keyof Figures]).toBeCloseTo(value, 9);
 });
 
 test("nothing that came is nothing, and no division by it", () => {
-  const figures = figuresOf(counters(BEFORE), counters({ ...BEFORE, timestamp: 2000 }));
-  for (const [name, value] of Object.entries(figures)) expect(value).toBe(name === "height" ? 720 : 0);
+  const known: Record<string, number | null> = { height: 720, score: null };
+  const figures = figuresOf(counters(BEFORE), counters({ ...BEFORE, timestamp: 2000 }), null);
+  for (const [name, value] of Object.entries(figures)) expect(value).toBe(name in known ? known[name] : 0);
 });
 
 describe("what is wrong is said in words", () => {
   const well: Figures = {
     ...{ rate: 60, bitrate: 10, height: 720, roundTrip: 20, arrival: 12 },
-    ...{ buffer: 5, decoding: 3, lost: 0, requests: 0, freezes: 0 },
+    ...{ buffer: 5, decoding: 3, lost: 0, requests: 0, freezes: 0, score: null },
   };
   test.each<[Partial<Figures>, string]>([
     [{}, ""],
@@ -58,8 +68,22 @@ describe("what is wrong is said in words", () => {
     [{ buffer: 31 }, "unevenly"],
     [{ lost: 3, freezes: 1 }, "stood still"],
   ])("%o", (figures, words) => {
-    const said = wrongOf({ ...well, ...figures });
+    const said = wrongOf({ ...well, ...figures }, null);
     if (words === "") expect(said).toBe("");
     else expect(said).toContain(words);
+  });
+
+  test.each<[Partial<Quality>, string]>([
+    [{}, ""],
+    [{ bitrate: 0.6, delay: 60 }, "0.6 Mb/s are little for 60 frames/s"],
+    [{ lost: 40, bitrate: 5 }, "40 % of the pictures are not shown"],
+    [{ frameRate: 10, bitrate: 3, delay: 140 }, "Few pictures come: 10 frames/s"],
+    [{ delay: 400 }, "come 400 ms after"],
+  ])("a score that is low has a reason: %o", (quality, words) => {
+    const said = wrongOf(well, opinion(quality));
+    if (words === "") expect(said).toBe("");
+    else expect(said).toContain(words);
+    // What is known better is said first.
+    expect(wrongOf({ ...well, freezes: 1 }, opinion(quality))).toContain("stood still");
   });
 });

@@ -1,4 +1,5 @@
 // What two looks at the counters of browser and screen say together.
+import type { Opinion } from "../opinion/judge";
 import type { ScreenCounters } from "../screen/ways";
 
 // What the page itself counted of the pictures that were displayed.
@@ -29,6 +30,8 @@ export interface Figures {
   // For packets that are missing. What came again is not known: the host pads on the same stream.
   requests: number;
   freezes: number;
+  // By ITU-T G.1072, over the last ten seconds; null while it is not known.
+  score: number | null;
 }
 
 export interface Shown {
@@ -38,6 +41,7 @@ export interface Shown {
 }
 
 export const SHOWN: readonly Shown[] = [
+  { name: "score", unit: "opinion score, 1.3 to 4.6", digits: 1 },
   { name: "rate", unit: "frames/s", digits: 1 },
   { name: "bitrate", unit: "Mb/s", digits: 1 },
   { name: "height", unit: "lines", digits: 0 },
@@ -56,7 +60,7 @@ type Counter = {
 
 const ratio = (part: number, all: number) => (all > 0 ? part / all : 0);
 
-export function figuresOf(before: Counters, now: Counters): Figures {
+export function figuresOf(before: Counters, now: Counters, opinion: Opinion | null): Figures {
   const seconds = (now.video.timestamp - before.video.timestamp) / 1000;
   const grown = (name: Counter) => Math.max(0, (now.video[name] ?? 0) - (before.video[name] ?? 0));
   const [arrived, lost] = [grown("packetsReceived"), grown("packetsLost")];
@@ -77,5 +81,6 @@ export function figuresOf(before: Counters, now: Counters): Figures {
     lost: 100 * ratio(lost, arrived + lost),
     requests: grown("nackCount") / seconds,
     freezes: screen("freezes"),
+    score: opinion?.score ?? null,
   };
 }

@@ -1,5 +1,6 @@
 // Looks at the browser's counters once a second, while somebody wants to see them: hidden figures cost nothing.
 
+import { Judge, type Opinion, type RoundTrips } from "../opinion/judge";
 import type { Screen } from "../screen/screen";
 import type { WayName } from "../screen/ways";
 import { Store } from "../store";
@@ -21,6 +22,9 @@ export class Sampler {
   #timer: ReturnType<typeof setInterval> | undefined;
   #before: Look | null = null;
   #newest: Figures | null = null;
+  #judge = new Judge();
+  #opinion: Opinion | null = null;
+  #stopHearing: (() => void) | undefined;
 
   constructor(connection: RTCPeerConnection, screen: Screen) {
     this.#connection = connection;
@@ -32,9 +36,17 @@ export class Sampler {
     return this.#newest;
   }
 
+  // What the newest score is made of.
+  get opinion(): Opinion | null {
+    return this.#opinion;
+  }
+
   start(): void {
     this.stop();
     this.history.set([]);
+    const judge = new Judge();
+    this.#judge = judge;
+    this.#stopHearing = this.#screen.onDrawn((_image, timestamp, _time, { missed }) => judge.shown(timestamp, missed));
     this.#timer = setInterval(() => this.#look(), INTERVAL);
     this.#look();
   }
@@ -42,7 +54,9 @@ export class Sampler {
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+    this.#stopHearing?.();
     this.#before = null;
+    this.#opinion = null;
   }
 
   async #look(): Promise<void> {
@@ -50,11 +64,19 @@ export class Sampler {
     if (now === null || this.#timer === undefined) return;
     const before = this.#before;
     this.#before = now;
+    const judge = this.#judge;
+    this.#opinion = judge.opinion(roundTripsOf(now.pair));
+    this.#screen.askForCounts((sent) => judge.told(sent));
     // Each way counts for itself.
     if (before === null || before.way !== now.way || now.video.timestamp <= before.video.timestamp) return;
-    this.#newest = figuresOf(before, now);
+    this.#newest = figuresOf(before, now, this.#opinion);
     this.history.set([...this.history.value, this.#newest].slice(-KEPT));
   }
+}
+
+function roundTripsOf(pair: RTCIceCandidatePairStats | undefined): RoundTrips {
+  const { totalRoundTripTime: total = 0, responsesReceived: count = 0, currentRoundTripTime: newest = 0 } = pair ?? {};
+  return { total, count, newest };
 }
 
 async function look(connection: RTCPeerConnection, screen: Screen): Promise<Look | null> {

@@ -25,13 +25,13 @@ function ShownBy({ choice }: { choice: Store<Choice> }) {
 interface RowParts {
   unit: string;
   digits: number;
-  values: readonly number[];
+  values: readonly (number | null)[];
 }
 
 function Row({ unit, digits, values }: RowParts) {
   return (
     <tr>
-      <td>{values.at(-1)?.toFixed(digits)}</td>
+      <td>{values.at(-1)?.toFixed(digits) ?? (values.length > 0 ? "–" : "")}</td>
       <th scope="row">{unit}</th>
       <td>
         <Line values={values} kept={KEPT} />
@@ -59,7 +59,7 @@ function Rows({ sampler, children }: { sampler: Sampler; children: ComponentChil
   }, [sampler]);
   return (
     <>
-      <p role="status">{newest ? wrongOf(newest) : ""}</p>
+      <p role="status">{newest ? wrongOf(newest, sampler.opinion) : ""}</p>
       <table>
         <tbody>
           {SHOWN.map(({ name, unit, digits }) => (

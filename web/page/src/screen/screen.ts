@@ -1,10 +1,18 @@
 // What shows the picture, whichever way it comes. Nobody else knows of the way.
 import type { SeenFrame } from "../connection/encoded";
 import { observe } from "../connection/observer";
-import { KEY_FRAME_NEEDED, PRESENTED, type Progress, RECEIVED, type Reports } from "../connection/reports";
+import {
+  COUNTS_WANTED,
+  KEY_FRAME_NEEDED,
+  PRESENTED,
+  type Progress,
+  RECEIVED,
+  type Reports,
+} from "../connection/reports";
 import type { Wires } from "../connection/wires";
 import { facts } from "../facts";
 import type { Displayed } from "../figures/figures";
+import type { Sent } from "../opinion/judge";
 import { Store } from "../store";
 import { CanvasWay } from "./canvas-way";
 import { BEGIN, type Choice, decided } from "./choice";
@@ -55,6 +63,13 @@ export class Screen {
   onDrawn(listener: OnDrawn): () => void {
     this.#onDrawn.add(listener);
     return () => this.#onDrawn.delete(listener);
+  }
+
+  // Asks the host what it has sent so far; the answer may be lost.
+  askForCounts(onSent: (sent: Sent) => void): void {
+    if (this.#reports === undefined) return;
+    this.#reports.onSent = onSent;
+    this.#reports.send({ kind: COUNTS_WANTED, time: performance.now() });
   }
 
   // The first way is known before there is a connection.

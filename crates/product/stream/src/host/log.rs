@@ -79,6 +79,7 @@ impl HostLog {
                 self.event(now, "page-presented", decoding.as_millis_f64())
             }
             FrameNews::KeyFrameNeeded => self.event(now, "page-key-frame-needed", 0.0),
+            FrameNews::CountsWanted => {}
         }
     }
 

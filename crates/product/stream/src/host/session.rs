@@ -30,6 +30,7 @@
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
 mod clipboard;
+mod counts_out;
 mod handover;
 mod inputs;
 mod page_in;
@@ -41,6 +42,7 @@ mod sound_out;
 
 use self::clipboard::ClipboardLink;
 pub use self::clipboard::Wish;
+use self::counts_out::CountsOut;
 use self::inputs::Inputs;
 use self::parity::{ParityOut, code};
 use self::shape_out::ShapeOut;
@@ -113,6 +115,7 @@ pub struct Session {
     sound: SoundOut,
     parity: ParityOut,
     sender_reports: SenderReports,
+    counts: CountsOut,
     page: PageReports,
     /// The clocks of a browser's page and of its reports.
     page_clock: ReceiverClock,
@@ -157,6 +160,7 @@ impl Session {
             sound: SoundOut::default(),
             parity: ParityOut::default(),
             sender_reports: SenderReports::default(),
+            counts: CountsOut::default(),
             page: PageReports::default(),
             page_clock: ReceiverClock::default(),
             report_clock: ReceiverClock::default(),
@@ -320,8 +324,10 @@ impl Session {
             self.send(now, &packet);
         }
         if let Some(sender) = &mut self.sender {
-            self.events
-                .extend(std::iter::from_fn(|| sender.poll_event()).map(SessionEvent::Sender));
+            while let Some(event) = sender.poll_event() {
+                self.counts.on(&event);
+                self.events.push(SessionEvent::Sender(event));
+            }
         }
     }
 

@@ -11,6 +11,7 @@
 //! flag 2 says that the page decodes frames itself, so that the browser's decoder gets none. Missed are pictures since the one before
 //! that went to the screen, too, without the browser telling the page of each.
 //! Kind 3: frames arrive, but the decoder still waits for a key frame; browsers ask for it by RTCP after seconds only.
+//! Kind 4: no frame; the page asks what was sent so far.
 //! Times are on the page's own clock, from its own zero. Pages do not learn when a frame's first packet came.
 
 use crate::error::WebrtcError;
@@ -44,6 +45,8 @@ pub enum FrameNews {
     },
     /// Nothing can be decoded: a key frame, please.
     KeyFrameNeeded,
+    /// What was sent so far, please: the sums from which the page's opinion score is made.
+    CountsWanted,
 }
 
 /// News of one frame.
@@ -102,6 +105,7 @@ impl FrameReports {
                     (2, u8::from(by_page) << 1, (decoding.as_nanos() / 1_000) as u32, missed)
                 }
                 FrameNews::KeyFrameNeeded => (3, 0, 0, 0),
+                FrameNews::CountsWanted => (4, 0, 0, 0),
             };
             bytes.extend([kind, flags, 0, 0]);
             bytes.extend(record.rtp_timestamp.to_be_bytes());
@@ -137,7 +141,8 @@ fn record(bytes: &[u8]) -> Result<FrameRecord, WebrtcError> {
             missed: word(20),
         },
         3 => FrameNews::KeyFrameNeeded,
-        _ => return Err(malformed("a kind that is not 1, 2 or 3")),
+        4 => FrameNews::CountsWanted,
+        _ => return Err(malformed("a kind that is not 1 to 4")),
     };
     Ok(FrameRecord { rtp_timestamp: word(4), time: time(&bytes[8..16])?, news })
 }
@@ -160,6 +165,7 @@ mod tests {
                 FrameRecord { rtp_timestamp: 0xFFFF_FFFF, time: at(7_000_000), news: received },
                 FrameRecord { rtp_timestamp: 1_499, time: at(8_000_000), news: presented },
                 FrameRecord { rtp_timestamp: 0, time: at(0), news: FrameNews::KeyFrameNeeded },
+                FrameRecord { rtp_timestamp: 0, time: at(0), news: FrameNews::CountsWanted },
             ],
         }
     }
@@ -179,7 +185,7 @@ mod tests {
         };
         assert!(changed(0, b'X').contains("GF"));
         assert!(changed(2, 2).contains("version 1"));
-        assert!(changed(3, 4).contains("length"));
+        assert!(changed(3, 5).contains("length"));
         assert!(changed(4, 0xFF).contains("year"));
         assert!(changed(12, 7).contains("kind"));
         assert!(changed(20, 0x80).contains("year"));

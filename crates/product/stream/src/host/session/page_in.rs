@@ -8,6 +8,9 @@ use gameway_webrtc::feedback::frames::{FrameNews, FrameReports};
 impl Session {
     pub(super) fn on_page(&mut self, now: Instant, message: &[u8]) {
         let Ok(reports) = FrameReports::parse(message) else { return };
+        if reports.records.iter().any(|record| record.news == FrameNews::CountsWanted) {
+            self.tell_counts(now);
+        }
         let Some(sender) = &mut self.sender else { return };
         self.page_clock.on_message(now, reports.generated);
         for record in reports.records {
@@ -34,6 +37,7 @@ impl Session {
                     self.page.counts.requests += 1;
                     sender.on_key_frame_request(now, None);
                 }
+                FrameNews::CountsWanted => continue,
             }
             self.events.push(SessionEvent::Page(record));
         }
