@@ -31,10 +31,10 @@ mod authority;
 pub mod card;
 #[cfg(feature = "x11")]
 mod card_window;
-#[cfg(feature = "wayland")]
-mod devices;
 #[cfg(feature = "x11")]
 mod clipboard;
+#[cfg(feature = "wayland")]
+mod devices;
 #[cfg(feature = "x11")]
 mod drawings;
 mod error;
@@ -64,10 +64,10 @@ mod x11;
 
 #[cfg(feature = "x11")]
 pub use card_window::show_card;
-#[cfg(feature = "wayland")]
-pub use devices::InputDevices;
 #[cfg(feature = "x11")]
 pub use clipboard::Clipboard;
+#[cfg(feature = "wayland")]
+pub use devices::InputDevices;
 #[cfg(feature = "x11")]
 pub use drawings::Drawings;
 pub use error::DesktopError;
