@@ -59,6 +59,8 @@ NAMED = (
     Named(r"gameway play( supertuxkart| --size 1920x1080 .*| --screen :0)?$",
           "runs until it is ended",
           "test_play.py::test_a_game_is_played_by_keys_and_ctrl_c_ends_all"),
+    Named(r"gameway (play --screen wayland|host --source portal)$", "runs until it is ended",
+          "test_live_wayland.py::test_what_is_drawn_is_what_the_browser_shows"),
     Named(r"gameway play --test-card( .*)?", "runs until it is ended",
           "test_live_photon.py::test_parts_add_up_and_what_one_takes_longer_is_in_it_alone"),
     Named(r"gameway play --lab.*", "runs until it is ended",

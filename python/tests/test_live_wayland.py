@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, free_address
-from live_fixture import one_stream
-from machine import ADDRESS, NEEDS_MACHINE, machine
-from ports_fixture import free_port
 from said_fixture import said_until
-from test_live_gamepad import Seen
-from test_live_input import Page
 from wayland_desktop import OUTPUT, PORTALS
 
 from gameway import _core
@@ -205,75 +200,3 @@ def test_the_doctor_finds_the_portal(tmp_path: Path) -> None:
     (found,) = [one for one in json.loads(said)["checks"] if one["name"] == "Wayland screen"]
     assert found["state"] == "works", found
     assert "asks the user once" in found["found"]
-
-
-KEY, RELATIVE, ABSOLUTE = 1, 2, 3
-KEY_Q, KEY_LEFT_SHIFT, BTN_RIGHT, WHEEL_FINE = 16, 42, 0x111, 11
-RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
-BOOT_S = 180.0
-"""A busy machine takes that long: its processor is emulated, and a whole desktop starts on it."""
-
-
-@pytest.mark.timed
-@pytest.mark.alone
-@NEEDS_MACHINE
-def test_keys_and_mouse_are_devices_of_the_desktops_machine(tmp_path: Path) -> None:
-    shared, port = tmp_path / "shared", free_port()
-    shared.mkdir()
-    stream = {"name": "game", **one_stream("fixed", **RATES)["stream"][0], "controller": "fixed"}
-    config = {"stream": stream, "listen": f"{ADDRESS}:{port}", "token": TOKEN, "audio": False}
-    config |= {"media_addresses": ["127.0.0.1"], "size": "160x96", "source": "portal"}
-    config |= {"input": True, "folder": "/tmp"}
-    (shared / "host.json").write_text(json.dumps(config))
-    command = [sys.executable, str(HERE / "played_wayland.py"), "/shared"]
-    with (
-        machine(tmp_path, command, modules=("uinput", "evdev"), ports=(port,)) as process,
-        browser(tmp_path / "profile") as made,
-    ):
-        seen = Seen(process.stdout)
-        seen.wait(lambda line: line == "ready", limit_s=BOOT_S)
-        seen.key("ready", "evdev")
-        page = Page(made, "").opened(f"http://127.0.0.1:{port}/#{TOKEN}")
-        eventually(made, page.session, BLUE)
-
-        def told(device: str, kind: int, code: int, value: int, since: int) -> None:
-            wanted = {"device": device, "type": kind, "code": code, "value": value}
-            seen.wait(lambda line: line == wanted, since)
-
-        since = len(seen.lines)
-        page.key("rawKeyDown", "KeyQ")
-        told("keyboard", KEY, KEY_Q, 1, since)
-        page.key("keyUp", "KeyQ")
-        told("keyboard", KEY, KEY_Q, 0, since)
-        page.move(0.25, 0.75)
-        near = range(16_384 - 700, 16_384 + 700)
-        is_there = seen.wait(
-            lambda line: (
-                isinstance(line, dict)
-                and (line.get("type"), line.get("code")) == (ABSOLUTE, 0)
-                and line["value"] in near
-            ),
-            since,
-        )
-        assert is_there["device"] == "pointer"
-        box = made.evaluate(page.session, "(({x, y}) => [x + 20, y + 20])(gameway.picture)")
-        place = {"x": box[0], "y": box[1]}
-        page.do("dispatchMouseEvent", type="mousePressed", button="right", clickCount=1, **place)
-        told("mouse", KEY, BTN_RIGHT, 1, since)
-        page.do("dispatchMouseEvent", type="mouseReleased", button="right", clickCount=1, **place)
-        told("mouse", KEY, BTN_RIGHT, 0, since)
-        page.do("dispatchMouseEvent", type="mouseWheel", deltaX=0, deltaY=120, **place)
-        down = seen.wait(
-            lambda line: (
-                isinstance(line, dict)
-                and (line.get("type"), line.get("code")) == (RELATIVE, WHEEL_FINE)
-            ),
-            since,
-        )
-        assert down["value"] < 0, "down is negative to Linux"
-        # What is held when the player leaves is released.
-        since = len(seen.lines)
-        page.key("rawKeyDown", "ShiftLeft")
-        told("keyboard", KEY, KEY_LEFT_SHIFT, 1, since)
-        made.call("Page.navigate", {"url": "about:blank"}, page.session)
-        told("keyboard", KEY, KEY_LEFT_SHIFT, 0, since)

@@ -25,7 +25,7 @@ use pipewire::spa::sys as spa;
 use pipewire::spa::utils::{
     Choice, ChoiceEnum, ChoiceFlags, Direction, Fraction, Id, Rectangle, SpaTypes,
 };
-use pipewire::stream::{Stream, StreamBox, StreamFlags, StreamState};
+use pipewire::stream::{Stream, StreamBox, StreamFlags, StreamListener, StreamState};
 use rustix::event::{EventfdFlags, eventfd};
 use std::fmt::Display;
 use std::io::Cursor;
@@ -170,6 +170,20 @@ fn receive(
         *pipewire::keys::MEDIA_ROLE => "Screen",
     };
     let stream = StreamBox::new(&core, "gameway", properties)?;
+    let _listener = listen(&stream, &main_loop, shared)?;
+    let offer = bytes(offer(frame_rate));
+    let mut params: Vec<&Pod> = Pod::from_bytes(&offer).into_iter().collect();
+    stream.connect(Direction::Input, Some(node), StreamFlags::AUTOCONNECT, &mut params)?;
+    main_loop.run();
+    Ok(())
+}
+
+/// What is done at each event of the stream.
+fn listen(
+    stream: &Stream,
+    main_loop: &MainLoopRc,
+    shared: &Arc<Shared>,
+) -> Result<StreamListener<Receiver>, pipewire::Error> {
     let (quitting, own) = (main_loop.clone(), Arc::clone(shared));
     let listener = stream
         .add_local_listener_with_user_data(Receiver { shared: Arc::clone(shared), format: None })
@@ -190,12 +204,7 @@ fn receive(
             }
         })
         .process(|stream, receiver| receiver.process(stream));
-    let _listener = listener.register()?;
-    let offer = bytes(offer(frame_rate));
-    let mut params: Vec<&Pod> = Pod::from_bytes(&offer).into_iter().collect();
-    stream.connect(Direction::Input, Some(node), StreamFlags::AUTOCONNECT, &mut params)?;
-    main_loop.run();
-    Ok(())
+    listener.register()
 }
 
 struct Receiver {
