@@ -11,6 +11,7 @@ use crate::guard::Source;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::collections::VecDeque;
@@ -133,17 +134,20 @@ pub(crate) async fn accept<S: Future<Output = ()> + Send + 'static>(
     }
 }
 
-/// Answers the requests of a connection: those that begin while it is `kept` open, or one if it is not.
+/// Answers the requests of a connection: those that begin while it is `kept` open, or one if it is not. Who is refused is not kept.
 pub(crate) async fn exchange<A: Future<Output = Response<Full<Bytes>>>>(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     kept: Option<Duration>,
     answer: impl Fn(Request<Incoming>) -> A,
 ) {
     let answer = &answer;
-    let service =
-        hyper::service::service_fn(
-            |request| async move { Ok::<_, Infallible>(answer(request).await) },
-        );
+    let service = hyper::service::service_fn(|request| async move {
+        let mut response = answer(request).await;
+        if response.status().is_client_error() {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok::<_, Infallible>(response)
+    });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)

@@ -381,21 +381,27 @@ fn the_page_is_the_host_s_alone() {
 }
 
 #[test]
-fn a_connection_takes_requests_for_a_while_and_then_ends_by_itself() {
+fn a_connection_takes_requests_for_a_while_and_ends_by_itself_or_with_a_refusal() {
     let host = TestHost::start();
     let clock = MonotonicClock::starting_now();
     let mut stream = connect("127.0.0.1", host.address);
-    let own = "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let own = "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n";
     for _ in 0..3 {
         stream.write_all(own.as_bytes()).unwrap();
         let mut answer = [0; 4_096];
         let read = stream.read(&mut answer).unwrap();
-        assert_eq!(status(&String::from_utf8_lossy(&answer[..read])), 404);
+        assert_eq!(status(&String::from_utf8_lossy(&answer[..read])), 200);
     }
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).unwrap();
     let passed = (clock.now() - Instant::ZERO).as_secs_f64();
     assert!(rest.is_empty() && (3.9..=7.0).contains(&passed), "{passed} s");
+    let mut refused = connect("127.0.0.1", host.address);
+    refused.write_all(b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    refused.read_to_end(&mut rest).unwrap();
+    assert_eq!(status(&String::from_utf8_lossy(&rest)), 404);
+    let more = (clock.now() - Instant::ZERO).as_secs_f64() - passed;
+    assert!(more < 2.0, "{more} s");
 }
 
 #[test]
