@@ -5,11 +5,11 @@ use gameway_desktop::{Clipboard, Screen, connect};
 use gameway_input::clipboard::{MAX_TEXT, Outcome};
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_units::{Duration, Instant};
-use std::io::{Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use x11rb::connection::Connection as _;
-use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, WindowClass};
+use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, Window, WindowClass};
 
 const TEXT: &str = "Grüße, žluťoučký кот 猫 🎮\nzwei\n";
 
@@ -17,7 +17,7 @@ struct Scene {
     clipboard: Clipboard,
     clock: Clock,
     screen: Screen,
-    _folder: Folder,
+    folder: Folder,
 }
 
 /// Ends with its scene.
@@ -42,7 +42,7 @@ impl Scene {
         let clipboard =
             Clipboard::connect(Some(screen.display()), Some(screen.authority())).expect("a screen");
         let clock = Clock::new(Clock::monotonic_ns());
-        Some(Self { clipboard, clock, screen, _folder: folder })
+        Some(Self { clipboard, clock, screen, folder })
     }
 
     fn xclip(&self, words: &[&str]) -> Command {
@@ -62,36 +62,29 @@ impl Scene {
         let mut child = self.xclip(&["-i", "-quiet"]).spawn().expect("xclip");
         child.stdin.take().expect("its input").write_all(text).expect("xclip");
         let owner = Owner(child);
-        let (connection, _) =
-            connect(Some(self.screen.display()), Some(self.screen.authority())).expect("a screen");
-        let name = connection.intern_atom(false, b"CLIPBOARD").expect("a screen").reply();
-        let name = name.expect("a name").atom;
-        let has_owner = || {
-            let asked = connection.get_selection_owner(name).expect("a screen").reply();
-            asked.expect("an answer").owner != x11rb::NONE
-        };
-        assert!(comes_true(has_owner));
+        assert!(comes_true(|| self.owner() != x11rb::NONE));
         owner
     }
 
-    /// What another program pastes; ours answers meanwhile.
+    /// The window that owns the clipboard.
+    fn owner(&self) -> Window {
+        let (connection, _) =
+            connect(Some(self.screen.display()), Some(self.screen.authority())).expect("a screen");
+        let name = connection.intern_atom(false, b"CLIPBOARD").expect("a screen").reply();
+        let asked = connection.get_selection_owner(name.expect("a name").atom).expect("a screen");
+        asked.reply().expect("an answer").owner
+    }
+
+    /// What another program pastes; ours answers meanwhile. It goes by a file, which has room for all of it.
     fn pasted(&mut self) -> Vec<u8> {
-        let (give, take): (_, Receiver<Vec<u8>>) = channel();
-        let mut child = self.xclip(&["-o"]).spawn().expect("xclip");
-        let mut output = child.stdout.take().expect("its output");
-        std::thread::spawn(move || {
-            let mut all = Vec::new();
-            let _ = output.read_to_end(&mut all);
-            let _ = give.send(all);
-        });
-        let _owner = Owner(child);
-        let mut found = None;
+        let place = self.folder.path().join("pasted");
+        let file = File::create(&place).expect("a file");
+        let mut child = Owner(self.xclip(&["-o"]).stdout(file).spawn().expect("xclip"));
         assert!(comes_true(|| {
             assert_eq!(self.clipboard.poll(self.clock.now()), Ok(None));
-            found = take.try_recv().ok();
-            found.is_some()
+            child.0.try_wait().expect("xclip").is_some()
         }));
-        found.unwrap_or_default()
+        fs::read(place).expect("what was pasted")
     }
 
     /// What is read when it is asked for.
@@ -131,7 +124,9 @@ fn a_text_is_owned_though_another_program_has_just_copied() {
     let Some(mut scene) = Scene::new() else { return };
     scene.clipboard.give("first").expect("a screen");
     assert!(comes_true(|| scene.pasted() == b"first"));
+    let ours = scene.owner();
     let _owner = scene.copied(b"another");
+    assert!(comes_true(|| scene.owner() != ours));
     scene.clipboard.give("second").expect("a screen");
     assert!(comes_true(|| scene.pasted() == b"second"));
 }
