@@ -102,6 +102,8 @@ impl X11Screen {
             0,
         )?;
         reply.reply()?;
+        // Every program at a server is told of changes of its keyboard, which each key may be. They must not pile up.
+        while self.connection.poll_for_event()?.is_some() {}
         self.memory.read_exact_at(&mut self.bgra, 0)?;
         colour::draw(&self.bgra, stride, &mut self.screen)?;
         Ok(())
@@ -144,4 +146,34 @@ fn attach(
     let copy = std::os::fd::OwnedFd::from(memory.try_clone()?);
     shm::attach_fd(connection, segment, copy, false)?.check()?;
     Ok(segment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_desktop::Screen;
+    use x11rb::protocol::xproto::ConnectionExt as _;
+
+    #[test]
+    fn what_the_server_tells_everybody_does_not_pile_up() {
+        let folder = std::env::temp_dir().join(format!("gameway-told-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let screen = match Screen::start(64, 64, &folder) {
+            Err(error @ DesktopError::NotInstalled { .. }) => return eprintln!("skipped: {error}"),
+            started => started.expect("a screen"),
+        };
+        let (display, authority) = (Some(screen.display()), Some(screen.authority()));
+        let mut capture = X11Screen::open(display, authority).expect("it is captured");
+        let (other, _) = connect(display, authority).expect("a connection");
+        let key = other.setup().min_keycode;
+        for letter in [0x61, 0x62, 0x63] {
+            let changed = other.change_keyboard_mapping(1, key, 1, &[letter]).expect("asked");
+            changed.check().expect("the keyboard is changed");
+        }
+        assert!(other.poll_for_event().expect("it is there").is_some(), "everybody is told");
+        capture.grab().expect("a picture");
+        assert!(capture.connection.poll_for_event().expect("it is there").is_none());
+        drop((capture, other, screen));
+        std::fs::remove_dir_all(&folder).expect("it is empty");
+    }
 }
