@@ -100,6 +100,7 @@ NAMED = (
           "test_packages.py::test_the_wheel_runs_the_demo_as_the_checkout_does"),
     Named(r"make properties$", "runs the property tests of `make test` again and again"),
     Named(r"make mutants$", "builds and tests anew for each changed line"),
+    Named(r"make long$", "runs tests whose shorter forms are part of `make test`"),
     Named(r"make soak$", "simulates 64 hours; ten minutes of them are a test of the simulator"),
     Named(r"make soak-live$", "plays for an hour; 40 seconds are part of `make test`:",
           "test_live_soak.py::test_nothing_leaks_and_nothing_creeps"),
