@@ -26,13 +26,13 @@ impl Clips {
         let wish = session.poll_wish();
         let Some(clipboard) = &mut self.0 else {
             if wish.is_some() {
-                session.answer_clipboard(Err(Outcome::Gone));
+                session.answer_clipboard(now, Err(Outcome::Gone));
             }
             return;
         };
         if let Err(error) = serve(clipboard, now, session, wish) {
             no_more(&error);
-            session.answer_clipboard(Err(Outcome::Gone));
+            session.answer_clipboard(now, Err(Outcome::Gone));
             self.0 = None;
         }
     }
@@ -61,12 +61,12 @@ fn serve(
         Some(Wish::Read) => clipboard.ask(now)?,
         Some(Wish::Give(text)) => {
             clipboard.give(&text)?;
-            session.answer_clipboard(Err(Outcome::Taken));
+            session.answer_clipboard(now, Err(Outcome::Taken));
         }
         None => {}
     }
     if let Some(read) = clipboard.poll(now)? {
-        session.answer_clipboard(read.as_deref().map_err(|outcome| *outcome));
+        session.answer_clipboard(now, read.as_deref().map_err(|outcome| *outcome));
     }
     Ok(())
 }

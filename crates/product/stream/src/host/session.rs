@@ -403,7 +403,7 @@ impl Session {
     fn on_data(&mut self, now: Instant, channel: u16, label: &str, bytes: &[u8]) {
         match label {
             gameway_input::CHANNEL if self.plays => self.on_input(now, channel, bytes),
-            gameway_input::clipboard::CHANNEL => self.on_clipboard(channel, bytes),
+            gameway_input::clipboard::CHANNEL => self.on_clipboard(now, channel, bytes),
             photon::CHANNEL => self.on_question(now, channel, bytes),
             frames::LABEL => self.on_page(now, bytes),
             _ => {}

@@ -109,7 +109,9 @@ fn only_who_plays_has_it_and_only_where_the_host_lets_him() {
         world.say(now, &Message::Ask);
         world.run_for(SECOND);
         assert_eq!(world.wishes.is_empty(), !is_let);
-        world.host.answer_clipboard(Ok("of the screen"));
+        let now = world.now;
+        world.host.answer_clipboard(now, Ok("of the screen"));
+        world.pump();
         world.run_for(SECOND);
         assert_eq!(world.text(), is_let.then(|| Ok("of the screen".to_owned())));
     }
@@ -123,14 +125,18 @@ fn the_longest_text_goes_both_ways_whatever_is_lost() {
     world.say_text(now, &text);
     world.run_for(SECOND * 60);
     assert!(world.wishes == [Wish::Give(text.clone())]);
-    world.host.answer_clipboard(Err(Outcome::Taken));
+    let now = world.now;
+    world.host.answer_clipboard(now, Err(Outcome::Taken));
+    world.pump();
     world.run_for(SECOND);
     assert_eq!(world.heard, [Message::Offer, Message::Outcome(Outcome::Taken)]);
     let now = world.now;
     world.say(now, &Message::Ask);
     world.run_for(SECOND);
     assert_eq!(world.wishes.pop(), Some(Wish::Read));
-    world.host.answer_clipboard(Ok(&text));
+    let now = world.now;
+    world.host.answer_clipboard(now, Ok(&text));
+    world.pump();
     // Paced, so that the stream beside it goes on: 64 parts of 20 ms.
     world.run_for(ms(600));
     assert!(world.text().is_none());
@@ -147,11 +153,15 @@ fn what_is_wanted_while_an_answer_is_on_its_way_is_not_answered_and_nothing_is_a
         world.say(now, &Message::Ask);
         world.run_for(ms(300));
         assert_eq!(world.wishes.len(), 1, "{wanted}");
-        world.host.answer_clipboard(Ok(&text));
+        let now = world.now;
+        world.host.answer_clipboard(now, Ok(&text));
+        world.pump();
     }
     let now = world.now;
     world.host.end(now, "another client has taken over");
-    world.host.answer_clipboard(Ok("of the screen"));
+    let now = world.now;
+    world.host.answer_clipboard(now, Ok("of the screen"));
+    world.pump();
     world.run_for(SECOND * 60);
     assert_eq!((world.text(), world.wishes.len()), (None, 1));
 }

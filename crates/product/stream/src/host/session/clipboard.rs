@@ -41,14 +41,20 @@ impl ClipboardLink {
         (!self.answer.is_empty()).then_some(self.next)
     }
 
-    fn on_message(&mut self, message: Message) {
+    /// What is answered leaves from now on.
+    fn answer(&mut self, now: Instant, told: impl IntoIterator<Item = Message>) {
+        self.answer.extend(told);
+        self.next = self.next.max(now);
+    }
+
+    fn on_message(&mut self, now: Instant, message: Message) {
         match message {
             Message::Ask if !self.is_answering => self.wish = Some(Wish::Read),
             Message::Part(part) => match self.assembly.on_part(&part) {
                 Some(Ok(text)) if !self.is_answering => self.wish = Some(Wish::Give(text)),
                 Some(Err(outcome)) if !self.is_answering => {
                     self.is_answering = true;
-                    self.answer.push_back(Message::Outcome(outcome));
+                    self.answer(now, [Message::Outcome(outcome)]);
                 }
                 _ => {}
             },
@@ -77,16 +83,15 @@ impl Session {
     }
 
     /// The text that was asked for, or what became of it. Who has asked for nothing is told nothing.
-    pub fn answer_clipboard(&mut self, answer: Result<&str, Outcome>) {
+    pub fn answer_clipboard(&mut self, now: Instant, answer: Result<&str, Outcome>) {
         if !self.clipboard.is_answering || !self.clipboard.answer.is_empty() {
             return;
         }
-        let told = match answer.map(parts) {
-            Ok(Some(parts)) => parts.collect(),
-            Ok(None) => VecDeque::from([Message::Outcome(Outcome::TooLong)]),
-            Err(outcome) => VecDeque::from([Message::Outcome(outcome)]),
-        };
-        self.clipboard.answer = told;
+        match answer.map(parts) {
+            Ok(Some(parts)) => self.clipboard.answer(now, parts),
+            Ok(None) => self.clipboard.answer(now, [Message::Outcome(Outcome::TooLong)]),
+            Err(outcome) => self.clipboard.answer(now, [Message::Outcome(outcome)]),
+        }
     }
 
     /// The page has opened its channel.
@@ -96,11 +101,11 @@ impl Session {
         let _ = self.peer.send_data(now, channel, &Message::Offer.to_bytes());
     }
 
-    pub(super) fn on_clipboard(&mut self, channel: u16, bytes: &[u8]) {
+    pub(super) fn on_clipboard(&mut self, now: Instant, channel: u16, bytes: &[u8]) {
         if self.clipboard.channel == Some(channel)
             && let Some(message) = Message::parse(bytes)
         {
-            self.clipboard.on_message(message);
+            self.clipboard.on_message(now, message);
         }
     }
 
