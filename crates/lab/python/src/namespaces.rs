@@ -24,8 +24,7 @@ impl Namespaces {
     #[new]
     #[pyo3(signature = (folder = None))]
     fn new(python: Python<'_>, folder: Option<PathBuf>) -> PyResult<Self> {
-        let folder = folder.unwrap_or_default();
-        let made = python.detach(|| Owned::make(WHO, PARTS, &folder));
+        let made = python.detach(|| Owned::make(WHO, PARTS, folder.as_deref()));
         // Ctrl-C ends the program that is called, too: that is no refusal of the machine.
         python.check_signals()?;
         made.map(|owned| Self(Some(owned))).map_err(failed)

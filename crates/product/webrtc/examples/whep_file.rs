@@ -165,10 +165,11 @@ impl Host {
                     Err(error) => reply.refuse(400, error.to_string()),
                 }
             }
-            Some(
-                SignalingRequest::Controller { reply, .. } | SignalingRequest::Watching { reply },
-            ) => {
-                reply.refuse(404, "a file has no controller, and one watches".to_owned());
+            Some(SignalingRequest::Controller { reply, .. }) => {
+                reply.refuse(404, "a file has no controller".to_owned());
+            }
+            Some(SignalingRequest::Watching { reply }) => {
+                reply.refuse(404, "one watches".to_owned());
             }
             Some(SignalingRequest::End { session, reply }) => {
                 if self.peer.as_ref().is_some_and(|(name, _)| *name == session) {

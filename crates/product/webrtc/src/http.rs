@@ -92,10 +92,10 @@ pub enum SignalingRequest {
         /// Where the answer goes.
         reply: Reply,
     },
-    /// Whether somebody plays, and how many may watch beside, in words of the media loop.
+    /// Whether somebody plays, and how many may watch beside.
     Watching {
-        /// Where the answer goes: JSON.
-        reply: Reply,
+        /// Where the answer goes.
+        reply: Reply<Places>,
     },
     /// Which controller the stream has, in words of the media loop; first it gets the one of this name.
     Controller {
@@ -113,13 +113,24 @@ pub enum SignalingRequest {
     },
 }
 
+/// Who is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Places {
+    /// Whether somebody plays.
+    pub plays: bool,
+    /// How many watch.
+    pub watchers: u32,
+    /// How many may.
+    pub max_watchers: u32,
+}
+
 /// The way back to the client that asked. Dropped unanswered, the client gets 503.
 #[derive(Debug)]
-pub struct Reply(oneshot::Sender<Result<String, (u16, String)>>);
+pub struct Reply<T = String>(oneshot::Sender<Result<T, (u16, String)>>);
 
-impl Reply {
+impl<T> Reply<T> {
     /// With the answer to an offer or a question, or with nothing to the end of a session.
-    pub fn accept(self, answer: String) {
+    pub fn accept(self, answer: T) {
         // A client that has gone does not matter.
         let _ = self.0.send(Ok(answer));
     }

@@ -64,9 +64,8 @@
 //!                     Err(error) => reply.refuse(400, error.to_string()),
 //!                 }
 //!             }
-//!             Some(SignalingRequest::Controller { reply, .. } | SignalingRequest::Watching { reply }) => {
-//!                 reply.refuse(404, "neither here".to_owned());
-//!             }
+//!             Some(SignalingRequest::Controller { reply, .. }) => reply.refuse(404, "not here".to_owned()),
+//!             Some(SignalingRequest::Watching { reply }) => reply.refuse(404, "nor this".to_owned()),
 //!             Some(SignalingRequest::End { session: name, reply }) => {
 //!                 let ours = session.take_if(|(ours, _)| *ours == name);
 //!                 if ours.is_some() { reply.accept(String::new()) } else { reply.refuse(404, "gone".into()) }

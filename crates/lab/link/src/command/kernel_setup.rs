@@ -16,7 +16,6 @@ use super::setup::{CLIENT, DEVICE, Ends};
 use gameway_units::Duration;
 use serde_json::Value;
 use std::io;
-use std::path::Path;
 
 const ROUTER: &str = "router";
 /// The router's port towards the outside.
@@ -40,7 +39,7 @@ impl KernelSetup {
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
     pub fn make(plan: &Plan) -> io::Result<Self> {
-        let owned = Owned::make(WHO, &[ROUTER, CLIENT], Path::new(""))?;
+        let owned = Owned::make(WHO, &[ROUTER, CLIENT], None)?;
         let alone = alone()?;
         let setup = Self { owned, ends: Ends::free()? };
         setup.wire()?;

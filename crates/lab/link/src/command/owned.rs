@@ -7,6 +7,7 @@
 //! group reaches it. Where it was killed, the owner removes, or, where that was killed as well, the next link.
 
 use super::machine::{self, add_address, call, family, ip, ip_in, named, tun};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -57,17 +58,21 @@ pub struct Owned {
     parts: &'static [&'static str],
     /// The device outside, and the table of its NAT.
     pub device: String,
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     warden: Option<Child>,
 }
 
 impl Owned {
     /// Makes these namespaces, with their loopback up; the device has a name that nobody else has. `who` is as in
-    /// [`require`]. A folder of temporary files is removed with them; an empty path is none.
+    /// [`require`]. A folder of temporary files, if there is one, is removed with them.
     ///
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
-    pub fn make(who: &str, parts: &'static [&'static str], folder: &Path) -> io::Result<Self> {
+    pub fn make(
+        who: &str,
+        parts: &'static [&'static str],
+        folder: Option<&Path>,
+    ) -> io::Result<Self> {
         require(who)?;
         clean()?;
         let process = std::process::id();
@@ -76,7 +81,7 @@ impl Owned {
             prefix: format!("gw-{process}-{start}"),
             parts,
             device: format!("gw{}-{}", base36(process.into()), base36(start)),
-            folder: folder.to_owned(),
+            folder: folder.map(Path::to_owned),
             warden: None,
         };
         owned.watch()?;
@@ -125,13 +130,9 @@ impl Owned {
 
     fn watch(&mut self) -> io::Result<()> {
         let mut shell = Command::new("setsid");
-        shell.args(["sh", "-c", &format!("{WAIT}{REMOVE}"), "gameway-link", &self.device]);
-        shell
-            .arg(&self.folder)
-            .args(self.spaces())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        shell.args(["sh", "-c", &format!("{WAIT}{REMOVE}"), "gameway-link"]);
+        shell.args(words(&self.device, self.folder.as_deref(), &self.spaces()));
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         self.warden = Some(shell.spawn().map_err(|error| named("setsid", &error))?);
         Ok(())
     }
@@ -143,7 +144,7 @@ impl Drop for Owned {
         // One that was killed hears no word.
         let _ = warden.stdin.take().map(|mut pipe| pipe.write_all(b"done\n"));
         if !warden.wait().is_ok_and(|status| status.success()) {
-            remove(&self.device, &self.folder, &self.spaces());
+            remove(&self.device, self.folder.as_deref(), &self.spaces());
         }
     }
 }
@@ -174,19 +175,18 @@ pub fn require(who: &str) -> io::Result<()> {
 /// # Errors
 /// If the machine does not say what is there.
 pub fn clean() -> io::Result<()> {
-    let none = Path::new("");
     for space in namespaces() {
         let owner = space.strip_prefix("gw-").and_then(|rest| rest.split_once('-'));
         let owner = owner.and_then(|(process, rest)| Some((process, rest.split_once('-')?.0)));
         if owner.is_some_and(|(process, start)| is_left(process.parse().ok(), start.parse().ok())) {
-            remove("", none, &[space]);
+            remove("", None, &[space]);
         }
     }
     for device in machine::devices()?.into_iter().chain(tables_of_nat()) {
         let owner = device.strip_prefix("gw").and_then(|rest| rest.split_once('-'));
         let number = |text: &str| u64::from_str_radix(text, 36).ok();
         if owner.is_some_and(|(process, start)| is_left(number(process), number(start))) {
-            remove(&device, none, &[]);
+            remove(&device, None, &[]);
         }
     }
     Ok(())
@@ -209,9 +209,19 @@ fn is_left(process: Option<u64>, start: Option<u64>) -> bool {
     process.is_some_and(|process| start.is_some() && start_of(process) != start)
 }
 
-fn remove(device: &str, folder: &Path, spaces: &[String]) {
+/// What [`REMOVE`] is to remove, as it reads it.
+fn words<'a>(
+    device: &'a str,
+    folder: Option<&'a Path>,
+    spaces: &'a [String],
+) -> impl Iterator<Item = &'a OsStr> {
+    let folder = folder.map_or(OsStr::new(""), Path::as_os_str);
+    [OsStr::new(device), folder].into_iter().chain(spaces.iter().map(OsStr::new))
+}
+
+fn remove(device: &str, folder: Option<&Path>, spaces: &[String]) {
     let mut shell = Command::new("sh");
-    shell.args(["-c", REMOVE, "gameway-link", device]).arg(folder).args(spaces);
+    shell.args(["-c", REMOVE, "gameway-link"]).args(words(device, folder, spaces));
     // What is left is found by the next link.
     let _ = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }

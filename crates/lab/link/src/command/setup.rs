@@ -8,7 +8,7 @@ use super::owned::Owned;
 use std::fs;
 use std::io;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The device in the namespace.
 pub const DEVICE: &str = "gw0";
@@ -72,7 +72,7 @@ impl Setup {
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
     pub fn make(nat: bool) -> io::Result<Self> {
-        let owned = Owned::make(WHO, &[CLIENT], Path::new(""))?;
+        let owned = Owned::make(WHO, &[CLIENT], None)?;
         let _alone = alone()?;
         let setup = Self { owned, ends: Ends::free()? };
         setup.inside()?;

@@ -137,7 +137,7 @@ impl Clipboard {
     }
 
     fn gone(&self, error: &dyn Error) -> DesktopError {
-        DesktopError::display(Some(&self.display), format!("no connection any more: {error}"))
+        DesktopError::gone(&self.display, error)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the media loop is asked: offers, who is there, ends of sessions, controllers.
 
-use super::{Reply, Shared, SignalingRequest, refuse, respond};
+use super::{Places, Reply, Shared, SignalingRequest, refuse, respond};
 use crate::whep::{self, MAX_BODY};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -48,12 +48,20 @@ pub(super) async fn end(shared: &Shared, session: String) -> Response<Full<Bytes
     }
 }
 
+#[derive(serde::Serialize)]
+struct Told {
+    #[serde(flatten)]
+    places: Places,
+    #[serde(rename = "iceServers")]
+    servers: serde_json::Value,
+}
+
 /// All that a browser must know before it makes an offer: whether somebody plays, how many may watch, and which servers it is to ask.
 pub(super) async fn watching(shared: &Shared) -> Response<Full<Bytes>> {
     match ask(shared, |reply| SignalingRequest::Watching { reply }).await {
-        Ok(answer) => {
-            let mut told: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
-            told["iceServers"] = shared.servers.told(super::access::since_1970());
+        Ok(places) => {
+            let servers = shared.servers.told(super::access::since_1970());
+            let told = serde_json::json!(Told { places, servers });
             respond(200, "application/json", told.to_string())
         }
         Err((status, reason)) => refuse(status, reason),
@@ -81,10 +89,10 @@ async fn text(body: Incoming, most: usize) -> Option<String> {
     String::from_utf8(body.to_bytes().to_vec()).ok()
 }
 
-async fn ask(
+async fn ask<T>(
     shared: &Shared,
-    request: impl FnOnce(Reply) -> SignalingRequest,
-) -> Result<String, (u16, String)> {
+    request: impl FnOnce(Reply<T>) -> SignalingRequest,
+) -> Result<T, (u16, String)> {
     let busy = || (503, "the host is busy; try again".to_owned());
     let (sender, receiver) = oneshot::channel();
     shared.sender.try_send(request(Reply(sender))).map_err(|_| busy())?;

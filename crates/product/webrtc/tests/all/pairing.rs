@@ -57,10 +57,12 @@ impl Host {
                 match signaling.poll() {
                     Some(
                         SignalingRequest::Offer { reply, .. }
-                        | SignalingRequest::Watching { reply }
                         | SignalingRequest::Controller { reply, .. }
                         | SignalingRequest::End { reply, .. },
                     ) => reply.refuse(404, "no stream here".to_owned()),
+                    Some(SignalingRequest::Watching { reply }) => {
+                        reply.refuse(404, "no stream here".to_owned());
+                    }
                     None => std::thread::sleep(std::time::Duration::from_millis(2)),
                 }
             }

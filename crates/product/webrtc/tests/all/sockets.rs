@@ -152,10 +152,11 @@ fn host_loop(
                     Err(error) => reply.refuse(400, error.to_string()),
                 }
             }
-            Some(
-                SignalingRequest::Controller { reply, .. } | SignalingRequest::Watching { reply },
-            ) => {
+            Some(SignalingRequest::Controller { reply, .. }) => {
                 reply.refuse(404, "no controller here".to_owned());
+            }
+            Some(SignalingRequest::Watching { reply }) => {
+                reply.refuse(404, "nobody watches here".to_owned());
             }
             Some(SignalingRequest::End { session: name, reply }) => {
                 if session.as_ref().is_some_and(|(ours, _)| *ours == name) {

@@ -8,7 +8,7 @@ use crate::host::stays::Stay;
 use crate::host::terms::terms;
 use gameway_session::Sender;
 use gameway_units::Instant;
-use gameway_webrtc::http::{Reply, SignalingRequest};
+use gameway_webrtc::http::{Places, Reply, SignalingRequest};
 use gameway_webrtc::{Peer, Secrets};
 use std::net::IpAddr;
 
@@ -35,7 +35,7 @@ impl Host {
                     let who = Comer { from, at, name: session, watches };
                     self.on_offer(now, who, &offer, reply);
                 }
-                SignalingRequest::Watching { reply } => reply.accept(self.told_watching()),
+                SignalingRequest::Watching { reply } => reply.accept(self.places()),
                 SignalingRequest::Controller { name, reply } => {
                     match name.map_or(Ok(()), |name| self.choose_controller(now, &name)) {
                         Ok(()) => reply.accept(self.config.told_controller()),
@@ -70,14 +70,12 @@ impl Host {
         Ok(())
     }
 
-    /// Whether somebody plays, and how many may watch, as a page reads it.
-    fn told_watching(&self) -> String {
-        let told = serde_json::json!({
-            "plays": self.stays.current.is_some(),
-            "watchers": self.watching.count(),
-            "max_watchers": self.config.watchers,
-        });
-        told.to_string()
+    fn places(&self) -> Places {
+        Places {
+            plays: self.stays.current.is_some(),
+            watchers: self.watching.count() as u32,
+            max_watchers: self.config.watchers,
+        }
     }
 
     /// A client that is let in comes. One that plays will take the place of the one before, who may be its former self.
