@@ -60,7 +60,7 @@ DASH_JS := python/gameway/live/video/dash.js
 # The page that a host serves, as the crate has it.
 PAGE := crates/product/webrtc/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke computed timed-test python-test long bench soak soak-live reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke timed-test python-test long bench soak soak-live reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -106,15 +106,8 @@ packages: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## the packages t
 reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment: make reproduce NAME=...
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
-# What fails soonest comes first; pytest comes last, its summary line ends the output. Tests of times leave half of the cores idle: what
-# compiles and computes has them, by a scheduling class that takes no time from others. The first of the two that fails ends both.
-test: quick-lint ready ## everything that must hold
-	@set -m; \
-	$(MAKE) --no-print-directory timed-test & \
-	chrt --idle 0 $(MAKE) --no-print-directory computed & \
-	trap 'for job in $$(jobs -p); do kill -INT -- -$$job 2> /dev/null || true; done; wait' EXIT; \
-	wait -n; wait -n
-	@$(MAKE) --no-print-directory python-test
+# What fails soonest comes first; pytest comes last, its summary line ends the output.
+test: quick-lint ready lint rust-test fuzz-smoke python-test timed-test ## everything that must hold
 
 # From nothing, the system's packages for tests and the player come while the module is compiled.
 ready: $(STAMPS)/live-tools
@@ -157,15 +150,13 @@ rust-test: lint $(STAMPS)/test-tools
 fuzz-smoke: rust-test
 	SECONDS_EACH=1 fuzz/smoke
 
-computed: fuzz-smoke # lints, then the tests of Rust, then fuzzing
-
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
 # first (python/tests/conftest.py); a file's are in one process.
-python-test: ready ## the tests of Python that are not of times
+python-test: ready fuzz-smoke ## the tests of Python that are not of times
 	$(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
 
 # Each has half a core, a core, or the machine for itself, by what it uses.
-timed-test: ready ## the tests of times: of packets, frames and browsers
+timed-test: python-test ## the tests of times: of packets, frames and browsers
 	$(BIN)/pytest -m "timed and not long and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not long and alone"
@@ -257,8 +248,8 @@ $(STAMPS)/develop: $(STAMPS)/compiled $(STAMPS)/packages
 	$(MATURIN) --features $(FEATURES)
 	@echo $(FEATURES) > $@
 
-# A build made before CMake, x264 and FFmpeg's libraries were there is made again with what they bring, as is one made before PipeWire's. So is a decoder that was built
-# before nasm was there: without its assembly it takes twice as long, and cargo does not see that nasm has come.
+# A build made before CMake, x264, FFmpeg's libraries and PipeWire were there is made again with what they bring. So is a decoder that was
+# built before nasm was there: without its assembly it takes twice as long, and cargo does not see that nasm has come.
 $(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
 	@if grep -qs 'not using any assembly' target/release/build/openh264-sys2-*/output; then \
 	  cargo clean --quiet --release --package openh264-sys2; rm $(STAMPS)/develop; fi

@@ -33,7 +33,8 @@ PRESSED_S = 0.1
 WAIT_S = 10.0
 
 # A run of an hour is not tried again, nor skipped where its bounds do not hold.
-pytestmark = [NEEDS_CHROMIUM] if IN_FULL else [NEEDS_CHROMIUM, pytest.mark.timed]
+SHORT = [pytest.mark.timed, pytest.mark.alone]
+pytestmark = [NEEDS_CHROMIUM, *([] if IN_FULL else SHORT)]
 
 
 def samples(played: Played) -> Iterator[dict[str, float]]:
