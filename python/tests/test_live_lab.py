@@ -343,10 +343,8 @@ def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
         code, said = one.end()
         assert code == 0, said
     kept = gw.Results.open(tmp_path / "run" / "kept")
-    segments = kept.segments().filter(pl.col("complete_ns").is_not_null()).collect()
+    segments = kept.segments().collect()
     assert set(segments["flow"]) == {"video"}
-    # Each stay begins with the first segment.
-    assert segments.filter(pl.col("segment") == 0).height == 3
     received = kept.bins().filter(pl.col("flow") == "video").collect()["received_payload_bytes"]
     assert received.sum() == pytest.approx(segments["received_bytes"].sum(), rel=0.2)
     (run,) = (kept.path / "runs").iterdir()
@@ -355,6 +353,11 @@ def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
     assert [(one.name, one.kind) for one in again.competitor] == [
         ("video", "dash"), ("video-2", "dash"), ("video-3", "dash"),
     ]  # fmt: skip
+    # Each stay begins with the first segment. A player that finds the link faster than it believed
+    # asks for this segment once more, at another level.
+    begun = [round(1000 * float(one.start.removesuffix(" us"))) for one in again.competitor]
+    asked = segments.sort("requested_ns").filter(pl.col("requested_ns").is_in(begun))
+    assert asked["segment"].to_list() == [0, 0, 0]
 
 
 @pytest.mark.usefixtures("with_video")
