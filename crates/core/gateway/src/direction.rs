@@ -15,7 +15,7 @@
 //! |---|---|
 //! | no more than the flow used: an advertised window below the congestion window, or an idle application, hides the rest | a flow that uses all that it is told counts as one that could use more |
 //! | holes: acknowledged selectively is not acknowledged; and the window is cut meanwhile | no sample from a retransmission until what was sent before it is acknowledged |
-//! | the loop is the smallest of late: a queue between gateway and sender makes it too short, the estimate too small by rate times that queue | none: the gateway is put at the bottleneck |
+//! | the loop is the smallest of 10 s: a queue between gateway and sender makes it too short, the estimate too small by rate times that queue | none where the gateway is at the bottleneck; where that queue is the one that counts ([`Loops::Last`]), the loop is the last |
 //! | the history is coarse | too large by up to a sixteenth of a loop |
 //! | the loop was never seen: no handshake, no timestamps | no estimate: the flow is left alone |
 //!
@@ -37,8 +37,9 @@
 //! | nothing on SYN and RST | windows of SYNs are not scaled |
 
 use crate::history::AckHistory;
-use crate::loop_time::{LoopTime, Probe};
+use crate::loop_time::{LoopTime, Loops, Probe};
 use crate::segment::{MAX_SHIFT, Segment, ahead, latest};
+use gameway_path::Header;
 use gameway_units::{Duration, Instant};
 
 /// The least that a window leaves a flow.
@@ -64,6 +65,22 @@ impl Shift {
     }
 }
 
+/// What a sender may be told, for a driver that writes windows elsewhere by the rules of the module's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limit {
+    /// Of the sender's data.
+    pub header: Header,
+    /// Bytes that the sender is told at most.
+    pub wanted: u64,
+    /// Bytes that it is told at least.
+    pub least: u64,
+    /// The number behind all data that has passed.
+    pub highest: u32,
+    /// Of the windows that its receiver writes.
+    pub shift: u8,
+}
+
 /// The last acknowledgment that passed.
 #[derive(Debug, Clone, Copy)]
 struct Told {
@@ -79,6 +96,7 @@ pub struct Direction<S> {
     pub state: S,
     /// Of the end that receives the data.
     pub(crate) shift: Shift,
+    loops: Loops,
     /// The number behind all data that has passed.
     highest: Option<u32>,
     acknowledged: Option<u32>,
@@ -102,10 +120,11 @@ pub struct Direction<S> {
 
 impl<S: Default> Direction<S> {
     /// Data of which nothing has been seen.
-    pub(crate) fn new(shift: Shift) -> Self {
+    pub(crate) fn new(shift: Shift, loops: Loops) -> Self {
         Self {
             state: S::default(),
             shift,
+            loops,
             highest: None,
             acknowledged: None,
             settles_at: None,
@@ -162,7 +181,7 @@ impl<S> Direction<S> {
         if let Some(sample) = echo.and_then(|echo| self.stamp_probe.echoed(now, echo)) {
             self.sender_loop.add(now, sample);
         }
-        let Some(looped) = self.sender_loop.get() else { return };
+        let Some(looped) = self.sender_loop.of(self.loops) else { return };
         let sent_knowing = now.saturating_sub(looped);
         self.bound_shift(end, sent_knowing);
         if self.repairing_until.is_some() {
@@ -216,7 +235,8 @@ impl<S> Direction<S> {
         let receivers = segment.window;
         segment.window = self.window_to_write(segment, wanted).min(receivers);
         self.told = Some(Told { acknowledgment, receivers, written: segment.window });
-        self.history.record(now, acknowledgment, segment.window, self.sender_loop.get());
+        let looped = self.sender_loop.of(self.loops);
+        self.history.record(now, acknowledgment, segment.window, looped);
         segment.window != receivers
     }
 
@@ -231,10 +251,21 @@ impl<S> Direction<S> {
         }
         let Some(wanted) = wanted else { return segment.window };
         let used = self.highest.map_or(0, |highest| ahead(highest, segment.acknowledgment).max(0));
-        let least = u64::from(used.unsigned_abs()).max(MIN_SEGMENTS * u64::from(self.segment_size));
+        let least = u64::from(used.unsigned_abs()).max(self.least());
         let shift = self.shift.least();
         let units = (wanted >> shift).max(least.div_ceil(1 << shift)).max(1);
         u16::try_from(units).unwrap_or(u16::MAX)
+    }
+
+    /// Bytes that a sender is told at least.
+    fn least(&self) -> u64 {
+        MIN_SEGMENTS * u64::from(self.segment_size)
+    }
+
+    /// What a sender of data with this header may be told; `None` where the shift of its windows is not known.
+    pub(crate) fn limit(&self, header: Header, wanted: u64) -> Option<Limit> {
+        let Shift::Known(shift) = self.shift else { return None };
+        Some(Limit { header, wanted, least: self.least(), highest: self.highest?, shift })
     }
 
     /// A loop from the gateway to the data's sender and back took so long.
@@ -282,6 +313,11 @@ impl<S> Direction<S> {
     #[must_use]
     pub fn receiver_loop(&self) -> Option<Duration> {
         self.receiver_loop.get()
+    }
+
+    /// Which loop its estimates use.
+    pub(crate) fn loops(&self) -> Loops {
+        self.loops
     }
 
     /// What is known of the shift of its windows.

@@ -16,7 +16,8 @@
 //! was silent longest: a flood of bogus segments forgets itself. What is forgotten and comes again is a
 //! connection that is first seen in its middle.
 
-use crate::direction::{Direction, Shift};
+use crate::direction::{Direction, Limit, Shift};
+use crate::loop_time::Loops;
 use crate::segment::{MAX_SHIFT, Segment};
 use gameway_path::{Endpoint, Header};
 use gameway_units::{Duration, Instant};
@@ -66,9 +67,9 @@ struct Connection<S> {
 }
 
 impl<S: Default> Connection<S> {
-    fn new(now: Instant, shifts: [Shift; 2]) -> Self {
+    fn new(now: Instant, shifts: [Shift; 2], loops: Loops) -> Self {
         Self {
-            directions: shifts.map(Direction::new),
+            directions: shifts.map(|shift| Direction::new(shift, loops)),
             opening: None,
             answer: None,
             heard: [false; 2],
@@ -124,7 +125,7 @@ impl<S: Default> Connection<S> {
         };
         // The windows of the side that answers are for the data of the other.
         let shifts = if side == 0 { [others, own] } else { [own, others] };
-        *self = Self { heard: [true; 2], ..Self::new(now, shifts) };
+        *self = Self { heard: [true; 2], ..Self::new(now, shifts, self.directions[0].loops()) };
     }
 
     /// The first acknowledgment of the SYN-ACK.
@@ -141,6 +142,7 @@ impl<S: Default> Connection<S> {
 pub struct FlowTable<S> {
     connections: BTreeMap<Key, Connection<S>>,
     most: usize,
+    loops: Loops,
 }
 
 impl<S: Default> Default for FlowTable<S> {
@@ -153,7 +155,13 @@ impl<S: Default> FlowTable<S> {
     /// An empty table for so many connections, at least one.
     #[must_use]
     pub fn with_capacity(most: usize) -> Self {
-        Self { connections: BTreeMap::new(), most: most.max(1) }
+        Self { connections: BTreeMap::new(), most: most.max(1), loops: Loops::Smallest }
+    }
+
+    /// The same, where the queue that counts stands between the gateway and the senders.
+    #[must_use]
+    pub fn behind_the_queue(self) -> Self {
+        Self { loops: Loops::Last, ..self }
     }
 
     /// A segment passes, into the gateway's queue or beside it. What it acknowledges is told no more than
@@ -172,7 +180,8 @@ impl<S: Default> FlowTable<S> {
             }
             self.make_room();
         }
-        let new = || Connection::new(now, [Shift::AtLeast(0); 2]);
+        let loops = self.loops;
+        let new = || Connection::new(now, [Shift::AtLeast(0); 2], loops);
         let connection = self.connections.entry(key).or_insert_with(new);
         connection.last_seen = now;
         if segment.flags.syn {
@@ -219,6 +228,13 @@ impl<S: Default> FlowTable<S> {
     /// The data of all connections.
     pub fn directions_mut(&mut self) -> impl Iterator<Item = &mut Direction<S>> {
         self.connections.values_mut().flat_map(|one| &mut one.directions)
+    }
+
+    /// Tells what senders may be told, of those for which `wanted` gives something.
+    pub fn limits(&self, wanted: impl Fn(&Direction<S>) -> Option<u64>, tell: &mut dyn FnMut(Limit)) {
+        for (header, data) in self.directions() {
+            wanted(data).and_then(|wanted| data.limit(header, wanted)).map(&mut *tell);
+        }
     }
 
     /// How many connections it knows.

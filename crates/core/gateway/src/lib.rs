@@ -28,14 +28,16 @@ mod direction;
 mod flows;
 mod history;
 mod loop_time;
+mod remote_queue;
 mod sap_law;
 mod segment;
 mod voap;
 
 pub use algorithm::GatewayAlgorithm;
 pub use catalogue::Gateways;
-pub use direction::{Direction, Shift};
+pub use direction::{Direction, Limit, Shift};
 pub use flows::FlowTable;
+pub use remote_queue::RemoteQueue;
 pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
 pub use voap::{Control, Fairness, Leftover, Step, Voap, VoapConfig};
@@ -104,6 +106,10 @@ pub trait Gateway {
 
     /// That time has come; `oldest`: when the packet came that waits longest in the queue now.
     fn on_deadline(&mut self, now: Instant, oldest: Option<Instant>);
+
+    /// Tells what it would write into the windows of each flow whose windows it can read, for a driver that writes them
+    /// elsewhere, between calls of [`Self::on_packet`].
+    fn limits(&self, tell: &mut dyn FnMut(Limit));
 
     /// Tells what it knows, in an order that depends on nothing but what it has seen.
     fn observe(&self, log: &mut dyn FnMut(Observation));

@@ -16,31 +16,65 @@ use gameway_units::{Duration, Instant};
 
 const MEMORY: Duration = Duration::from_secs(10);
 
-/// The smallest of the last samples.
+/// Which loop answers an acknowledgment with data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Loops {
+    /// The smallest: no queue between the gateway and the senders.
+    #[default]
+    Smallest,
+    /// The last: with the queue that stands between them.
+    Last,
+}
+
+/// The smallest of the last samples, within one to two spans.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct LoopTime {
+pub struct Smallest {
     current: Option<Duration>,
     before: Option<Duration>,
     until: Instant,
 }
 
-fn smaller(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
-    one.into_iter().chain(other).min()
+impl Smallest {
+    /// A sample; the memory is `span`.
+    pub fn add(&mut self, now: Instant, span: Duration, sample: Duration) {
+        if now >= self.until {
+            self.before = self.current.take();
+            self.until = now.saturating_add(span);
+        }
+        self.current = self.current.into_iter().chain([sample]).min();
+    }
+
+    /// What is remembered; it changes with samples alone.
+    pub fn get(&self) -> Option<Duration> {
+        self.current.into_iter().chain(self.before).min()
+    }
+}
+
+/// The smallest of the last samples, and the very last.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoopTime {
+    smallest: Smallest,
+    last: Option<Duration>,
 }
 
 impl LoopTime {
     /// A sample.
     pub fn add(&mut self, now: Instant, sample: Duration) {
-        if now >= self.until {
-            self.before = self.current.take();
-            self.until = now.saturating_add(MEMORY);
-        }
-        self.current = smaller(self.current, Some(sample));
+        self.smallest.add(now, MEMORY, sample);
+        self.last = Some(sample);
     }
 
     /// The loop; `None` if it was never seen.
     pub fn get(&self) -> Option<Duration> {
-        smaller(self.current, self.before)
+        self.smallest.get()
+    }
+
+    /// The loop of this kind; `None` if it was never seen.
+    pub fn of(&self, loops: Loops) -> Option<Duration> {
+        match loops {
+            Loops::Smallest => self.smallest.get(),
+            Loops::Last => self.last,
+        }
     }
 }
 
@@ -57,6 +91,11 @@ impl Probe {
         if self.under_way.is_none_or(lost) {
             self.under_way = Some((number, now));
         }
+    }
+
+    /// When the number that is under way passed.
+    pub fn began_at(&self) -> Option<Instant> {
+        self.under_way.map(|(_, at)| at)
     }
 
     /// Forgets what is under way.

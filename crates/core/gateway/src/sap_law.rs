@@ -18,7 +18,7 @@
 
 use crate::algorithm::GatewayAlgorithm;
 use crate::flows::FlowTable;
-use crate::{Direction, Gateway, Observation, Packet, Passage};
+use crate::{Direction, Gateway, Limit, Observation, Packet, Passage};
 use gameway_path::Protocol;
 use gameway_units::declared::{Configuration, OptionError};
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -140,6 +140,10 @@ impl Gateway for SapLaw {
         self.share = Rate::from_bps(left / (flows as u64).max(1));
         self.table.forget_idle(now);
         self.next = now.saturating_add(self.config.period);
+    }
+
+    fn limits(&self, tell: &mut dyn FnMut(Limit)) {
+        self.table.limits(|data| window(data, self.share, self.config.rtt), tell);
     }
 
     fn observe(&self, log: &mut dyn FnMut(Observation)) {

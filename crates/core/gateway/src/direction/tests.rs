@@ -44,7 +44,7 @@ struct Seen {
 
 impl Seen {
     fn new(shift: Shift) -> Self {
-        Self { data: Direction::new(shift), now: 0, stamp: 100 }
+        Self { data: Direction::new(shift, Loops::Smallest), now: 0, stamp: 100 }
     }
 
     /// Two segments have passed and are acknowledged; the loop to the sender is known.
@@ -224,7 +224,7 @@ fn numbers_a_gigabyte_apart_do_not_belong_together() {
 
 #[test]
 fn what_passed_last_says_where_and_when() {
-    let mut data = Direction::<()>::new(Shift::Known(3));
+    let mut data = Direction::<()>::new(Shift::Known(3), Loops::Smallest);
     assert_eq!((data.is_in_queue(), data.last_data(), data.segment_size()), (false, None, 1));
     let of = |index: u32, length| Segment { sequence: number(index), length, ..segment(1, 1) };
     data.on_data(at(1), &of(0, MSS), true);

@@ -1,0 +1,156 @@
+//! The queue in front of a home, which is the provider's: how long packets wait there, read off the downloads.
+//!
+//! Source: RFC 7323 section 3 (timestamps and their echo); Jiang and Dovrolis, "Passive Estimation of TCP Round-Trip
+//! Times", 2002. The smallest loop of a connection is taken for the path with empty queues, as in RFC 6817 section 3.4.1.
+//! Model: an acknowledgment of the home passes with a new time stamp; data comes back with its echo. The loop that this
+//! took is the path to the server and back and what the data waited on its way:
+//! `wait = loop - smallest loop of this connection`.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | connections | 1024 | as in [`crate::FlowTable`] |
+//! | longest pause of a loop that counts | half of it | ours: where nothing comes for so long there is no queue, but a server that thinks |
+//! | pauses that are remembered | 64 of 2 ms or more | ours: 128 ms at the least, and a loop with so many counts |
+//! | memory of the smallest loop | 5 to 10 min | RFC 6817 section 4.2 (BASE_HISTORY: 10 intervals of a minute). A gateway that leaves 5 ms in the queue would take them for the path after a shorter one |
+//!
+//! The wait of a period is the median over the connections that have a sample, by their bytes: what waits at a server's own
+//! bottleneck is no queue of this home, and a connection that began in a full queue knows a smallest loop that is too long.
+//! Connections without timestamps say nothing.
+
+use crate::loop_time::{Probe, Smallest};
+use crate::segment::{Segment, ahead};
+use gameway_path::{Endpoint, Header};
+use gameway_units::{Duration, Instant};
+use std::collections::{BTreeMap, VecDeque};
+
+const MAX_CONNECTIONS: usize = 1024;
+const MEMORY: Duration = Duration::from_secs(300);
+/// A loop counts if the longest pause of all data within it is no larger than its part of so many.
+const PAUSES_PER_LOOP: i64 = 2;
+const MAX_PAUSES: usize = 64;
+const MIN_PAUSE: Duration = Duration::from_millis(2);
+
+/// When no data came to the home, whoever sends it.
+#[derive(Debug, Clone, Default)]
+struct Pauses {
+    last_data: Instant,
+    /// When each ended, and how long it was; the oldest first.
+    ended: VecDeque<(Instant, Duration)>,
+}
+
+impl Pauses {
+    fn on_data(&mut self, now: Instant) {
+        let length = now.saturating_since(self.last_data);
+        self.last_data = now;
+        if length >= MIN_PAUSE {
+            if self.ended.len() >= MAX_PAUSES {
+                self.ended.pop_front();
+            }
+            self.ended.push_back((now, length));
+        }
+    }
+
+    /// The longest since a time.
+    fn longest_since(&self, begun: Instant) -> Duration {
+        let within = self.ended.iter().rev().take_while(|(end, _)| *end > begun);
+        let lengths = within.map(|(end, length)| (*length).min(end.saturating_since(begun)));
+        lengths.max().unwrap_or_default()
+    }
+}
+
+/// The data that a home receives of one connection.
+#[derive(Debug, Clone, Default)]
+struct Download {
+    probe: Probe,
+    stamp: Option<u32>,
+    acknowledged: Option<u32>,
+    smallest: Smallest,
+    /// Of this period.
+    bytes: u64,
+    wait: Option<Duration>,
+    last_seen: Instant,
+}
+
+impl Download {
+    /// The home acknowledges, or opens the connection.
+    fn on_home(&mut self, now: Instant, segment: &Segment) {
+        let Some(stamps) = segment.timestamps else { return };
+        let acknowledges = self
+            .acknowledged
+            .replace(segment.acknowledgment)
+            .is_none_or(|known| ahead(segment.acknowledgment, known) > 0);
+        let opens = segment.flags.syn && !segment.flags.ack;
+        let is_new = self.stamp != Some(stamps.value);
+        if is_new && (opens || segment.is_bare_ack() && acknowledges) {
+            self.stamp = Some(stamps.value);
+            self.probe.start(now, stamps.value);
+        }
+    }
+
+    /// Data comes, or the answer to the opening.
+    fn on_data(&mut self, now: Instant, segment: &Segment, pauses: &Pauses) {
+        self.bytes += u64::from(segment.length);
+        let begun = self.probe.began_at();
+        let echoed = segment.timestamps.and_then(|stamps| self.probe.echoed(now, stamps.echo));
+        let Some((looped, begun)) = echoed.zip(begun) else { return };
+        self.smallest.add(now, MEMORY, looped);
+        let smallest = self.smallest.get().unwrap_or(looped);
+        if pauses.longest_since(begun) <= looped / PAUSES_PER_LOOP {
+            let wait = looped - smallest;
+            self.wait = Some(self.wait.map_or(wait, |known| known.max(wait)));
+        }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteQueue {
+    downloads: BTreeMap<[Endpoint; 2], Download>,
+    pauses: Pauses,
+}
+
+impl RemoteQueue {
+    /// A segment passes, towards the home or from it, with the windows that its sender wrote or others.
+    pub fn on_segment(&mut self, now: Instant, to_home: bool, segment: &Segment) {
+        let Header { source, destination, .. } = segment.header;
+        let key = if to_home { [source, destination] } else { [destination, source] };
+        if !self.downloads.contains_key(&key) {
+            self.make_room();
+        }
+        let download = self.downloads.entry(key).or_default();
+        download.last_seen = now;
+        if !to_home {
+            download.on_home(now, segment);
+        } else if segment.length > 0 || segment.flags.syn {
+            self.pauses.on_data(now);
+            download.on_data(now, segment, &self.pauses);
+        }
+    }
+
+    /// How long packets waited since the last call at the longest, of the connections that can tell; `None`: none can.
+    pub fn take_wait(&mut self) -> Option<Duration> {
+        let mut waits: Vec<_> = self
+            .downloads
+            .values_mut()
+            .filter_map(|one| one.wait.take().zip(Some(std::mem::take(&mut one.bytes))))
+            .collect();
+        waits.sort_unstable();
+        let total: u64 = waits.iter().map(|(_, bytes)| bytes).sum();
+        let mut below = 0;
+        let half = |(_, bytes): &&(Duration, u64)| {
+            below += bytes;
+            2 * below >= total
+        };
+        waits.iter().find(half).map(|(wait, _)| *wait)
+    }
+
+    fn make_room(&mut self) {
+        if self.downloads.len() >= MAX_CONNECTIONS {
+            let oldest = self.downloads.iter().min_by_key(|(_, one)| one.last_seen);
+            oldest.map(|(key, _)| *key).and_then(|key| self.downloads.remove(&key));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

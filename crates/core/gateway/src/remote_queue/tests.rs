@@ -1,0 +1,117 @@
+use super::*;
+use crate::{Flags, Timestamps};
+
+fn at(millis: i64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn header(number: u16, to_home: bool) -> Header {
+    let header = Header::numbered(number);
+    if to_home {
+        return header;
+    }
+    Header { source: header.destination, destination: header.source, ..header }
+}
+
+fn segment(number: u16, to_home: bool, (value, echo): (u32, u32), sequence: u32) -> Segment {
+    let (length, acknowledgment) = if to_home { (1000, 0) } else { (0, sequence) };
+    Segment {
+        header: header(number, to_home),
+        flags: Flags { ack: true, ..Flags::default() },
+        sequence,
+        acknowledgment,
+        length,
+        window: 1000,
+        window_scale: None,
+        timestamps: Some(Timestamps { value, echo }),
+    }
+}
+
+/// A download whose loop has so many milliseconds, each acknowledged at once; its data comes each `pause`.
+fn download(queue: &mut RemoteQueue, number: u16, from: i64, loops: &[i64], pause: i64) {
+    let mut now = from;
+    for (index, looped) in loops.iter().enumerate() {
+        let stamp = (now + 1) as u32;
+        let sequence = (from * 1000) as u32 + (index * 100_000) as u32;
+        queue.on_segment(at(now), false, &segment(number, false, (stamp, 0), sequence + 1));
+        for passed in (pause..*looped).step_by(pause as usize) {
+            let data = segment(number, true, (0, stamp - 1), sequence + passed as u32);
+            queue.on_segment(at(now + passed), true, &data);
+        }
+        now += looped;
+        queue.on_segment(at(now), true, &segment(number, true, (0, stamp), sequence + 1000));
+    }
+}
+
+#[test]
+fn the_wait_is_what_a_loop_has_more_than_the_smallest() {
+    let mut queue = RemoteQueue::default();
+    assert_eq!(queue.take_wait(), None);
+    download(&mut queue, 1, 0, &[40, 47, 63, 55], 5);
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(23)));
+    assert_eq!(queue.take_wait(), None, "the period has begun anew");
+    download(&mut queue, 1, 1000, &[50], 5);
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(10)), "the smallest is remembered");
+}
+
+#[test]
+fn a_server_that_thinks_is_no_queue() {
+    let mut queue = RemoteQueue::default();
+    download(&mut queue, 1, 0, &[40], 5);
+    assert_eq!(queue.take_wait(), Some(Duration::ZERO));
+    download(&mut queue, 1, 1000, &[140], 100);
+    assert_eq!(queue.take_wait(), None);
+    // The twin: the same loop, filled.
+    download(&mut queue, 1, 2000, &[140], 5);
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(100)));
+}
+
+#[test]
+fn the_opening_has_the_first_loop() {
+    let mut queue = RemoteQueue::default();
+    let opening = Flags { syn: true, ..Flags::default() };
+    let mut syn = segment(1, false, (7, 0), 0);
+    syn.flags = opening;
+    queue.on_segment(at(0), false, &syn);
+    let mut answer = segment(1, true, (0, 7), 0);
+    (answer.flags, answer.length) = (Flags { ack: true, ..opening }, 0);
+    queue.on_segment(at(30), true, &answer);
+    download(&mut queue, 1, 100, &[90], 5);
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(60)));
+}
+
+#[test]
+fn most_of_the_bytes_decide() {
+    let mut queue = RemoteQueue::default();
+    for number in 1..4 {
+        download(&mut queue, number, 0, &[40], 5);
+    }
+    queue.take_wait();
+    // One has a bottleneck of its own, and a third of the bytes of the others.
+    download(&mut queue, 1, 1000, &[340], 30);
+    download(&mut queue, 2, 1000, &[60; 4], 5);
+    download(&mut queue, 3, 1000, &[60; 4], 5);
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(20)));
+}
+
+#[test]
+fn without_stamps_nothing_is_known() {
+    let mut queue = RemoteQueue::default();
+    for millis in 0..100 {
+        for to_home in [false, true] {
+            let mut bare = segment(1, to_home, (0, 0), millis as u32);
+            bare.timestamps = None;
+            queue.on_segment(at(millis), to_home, &bare);
+        }
+    }
+    assert_eq!(queue.take_wait(), None);
+}
+
+#[test]
+fn the_table_is_bounded() {
+    let mut queue = RemoteQueue::default();
+    for number in 0..2 * MAX_CONNECTIONS as u16 {
+        download(&mut queue, number, i64::from(number), &[40], 10);
+    }
+    assert_eq!(queue.downloads.len(), MAX_CONNECTIONS);
+}

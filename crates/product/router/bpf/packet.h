@@ -1,0 +1,151 @@
+// From the bytes of a packet to a record. What is not understood is left alone: fragments, IPv6 extension headers, IPsec,
+// tunnels, more than two VLAN tags, headers that are cut short.
+//
+// Sources: IEEE 802.1Q (tags), RFC 2516 section 4 (PPPoE session), RFC 791, RFC 8200, RFC 9293 section 3.1, RFC 7323.
+#pragma once
+
+#include "kernel.h"
+#include "shared.h"
+
+#define ETHERNET 14
+#define TAG 4
+#define PPPOE 8
+#define TYPE_IPV4 0x0800
+#define TYPE_IPV6 0x86dd
+#define TYPE_VLAN 0x8100
+#define TYPE_SERVICE_VLAN 0x88a8
+#define TYPE_PPPOE_SESSION 0x8864
+#define PPP_IPV4 0x0021
+#define PPP_IPV6 0x0057
+#define PROTOCOL_TCP 6
+#define TCP_LEAST 20
+#define MAX_OPTIONS 40
+
+enum reading { TCP, FRAGMENT, OTHER };
+
+// Where the headers of a TCP segment are.
+struct place {
+    __u32 ip;
+    __u32 tcp;
+    __u32 size; // of the packet of IP, by its header
+};
+
+INLINE __u16 word_at(const struct __sk_buff *skb, __u32 offset) {
+    __be16 word = 0;
+    load_bytes(skb, offset, &word, sizeof word);
+    return WIRE16(word);
+}
+
+// Where the header of IP begins, and its type; 0: there is none that is understood.
+INLINE __u32 find_ip(const struct __sk_buff *skb, __u16 *type) {
+    __u32 at = ETHERNET;
+    *type = word_at(skb, at - 2);
+#pragma unroll
+    for (int tag = 0; tag < 2; tag++) {
+        if (*type == TYPE_VLAN || *type == TYPE_SERVICE_VLAN) {
+            at += TAG;
+            *type = word_at(skb, at - 2);
+        }
+    }
+    if (*type == TYPE_PPPOE_SESSION) {
+        __u16 inner = word_at(skb, at + PPPOE - 2);
+        at += PPPOE;
+        *type = inner == PPP_IPV4 ? TYPE_IPV4 : inner == PPP_IPV6 ? TYPE_IPV6 : 0;
+    }
+    return *type == TYPE_IPV4 || *type == TYPE_IPV6 ? at : 0;
+}
+
+INLINE enum reading read_ipv4(const struct __sk_buff *skb, struct place *place, struct flow *flow) {
+    __u8 header[20];
+    if (load_bytes(skb, place->ip, header, sizeof header)) return OTHER;
+    __u32 length = (header[0] & 0xf) * 4;
+    if (header[0] >> 4 != 4 || length < sizeof header) return OTHER;
+    // More fragments, or an offset: a later one has no header of TCP, and the first is one of them.
+    if ((header[6] & 0x3f) || header[7]) return FRAGMENT;
+    if (header[9] != PROTOCOL_TCP) return OTHER;
+    place->tcp = place->ip + length;
+    place->size = (__u32)header[2] << 8 | header[3];
+    flow->sender[10] = flow->sender[11] = flow->receiver[10] = flow->receiver[11] = 0xff;
+    __builtin_memcpy(flow->sender + 12, header + 12, 4);
+    __builtin_memcpy(flow->receiver + 12, header + 16, 4);
+    return TCP;
+}
+
+INLINE enum reading read_ipv6(const struct __sk_buff *skb, struct place *place, struct flow *flow) {
+    __u8 header[40];
+    if (load_bytes(skb, place->ip, header, sizeof header)) return OTHER;
+    if (header[0] >> 4 != 6) return OTHER;
+    if (header[6] == 44) return FRAGMENT;
+    if (header[6] != PROTOCOL_TCP) return OTHER;
+    place->tcp = place->ip + sizeof header;
+    place->size = sizeof header + ((__u32)header[4] << 8 | header[5]);
+    __builtin_memcpy(flow->sender, header + 8, 16);
+    __builtin_memcpy(flow->receiver, header + 24, 16);
+    return TCP;
+}
+
+// Kinds: 0 ends the list, 1 fills a byte, 3 is the window scale, 8 the timestamps; all others have a length.
+INLINE void read_options(const struct __sk_buff *skb, __u32 offset, __u32 length, struct record *record) {
+    // Longer than any list, so that what is read behind an option's place lies within.
+    __u8 options[128] = {};
+    if (length < 1 || length > MAX_OPTIONS) return;
+    if (load_bytes(skb, offset, options, length)) return;
+    __u32 at = 0;
+    for (int round = 0; round < MAX_OPTIONS; round++) {
+        WITHIN(at, 63);
+        if (at >= length || options[at] == 0) return;
+        if (options[at] == 1) {
+            at += 1;
+            continue;
+        }
+        __u32 second = at + 1;
+        WITHIN(second, 63);
+        __u32 size = options[second];
+        if (second >= length || size < 2 || at + size > length) return;
+        __u32 value = at + 2;
+        WITHIN(value, 63);
+        if (options[at] == 3 && size == 3) record->scale = options[value];
+        if (options[at] == 8 && size == 10) {
+            __builtin_memcpy(&record->stamp, options + value, 4);
+            __builtin_memcpy(&record->echo, options + value + 4, 4);
+            record->stamp = WIRE32(record->stamp);
+            record->echo = WIRE32(record->echo);
+            record->stamped = 1;
+        }
+        at += size;
+    }
+}
+
+INLINE enum reading read_tcp(const struct __sk_buff *skb, struct place *place, struct record *record) {
+    __u8 header[TCP_LEAST];
+    if (load_bytes(skb, place->tcp, header, sizeof header)) return OTHER;
+    __u32 length = (header[12] >> 4) * 4;
+    __u32 headers = place->tcp - place->ip + length;
+    // What the kernel joined may be larger than the field of IPv6 or IPv4 says (BIG TCP writes 0).
+    __u32 size = place->size ? place->size : skb->len - place->ip;
+    if (length < TCP_LEAST || headers > size || place->ip + size > skb->len) return OTHER;
+    __be32 number;
+    __builtin_memcpy(&number, header + 4, 4);
+    record->sequence = WIRE32(number);
+    __builtin_memcpy(&number, header + 8, 4);
+    record->acknowledgment = WIRE32(number);
+    __builtin_memcpy(&record->flow.sender_port, header, 2);
+    __builtin_memcpy(&record->flow.receiver_port, header + 2, 2);
+    record->flags = header[13];
+    record->window = (__u16)header[14] << 8 | header[15];
+    record->payload = size - headers;
+    record->segment = skb->gso_size;
+    record->total_header = headers;
+    read_options(skb, place->tcp + TCP_LEAST, length - TCP_LEAST, record);
+    return TCP;
+}
+
+// Reads a whole packet.
+INLINE enum reading read_packet(const struct __sk_buff *skb, struct place *place, struct record *record) {
+    __u16 type;
+    place->ip = find_ip(skb, &type);
+    if (!place->ip) return OTHER;
+    record->scale = NO_SCALE;
+    enum reading found = type == TYPE_IPV4 ? read_ipv4(skb, place, &record->flow) : read_ipv6(skb, place, &record->flow);
+    return found == TCP ? read_tcp(skb, place, record) : found;
+}

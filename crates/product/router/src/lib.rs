@@ -1,0 +1,11 @@
+//! The home gateway on a Linux router.
+//!
+//! The way of a packet: `bpf/gateway.bpf.c`, on tc at the interface of the home, tells the program of each TCP segment by
+//! a ring ([`record`]) and lowers the windows of acknowledgments whose senders are limited ([`data_path`]). The program
+//! ([`program`]) hands the segments to the algorithm of `gameway-gateway`, unchanged, reads off them how long packets wait
+//! in front of the home, and writes what the algorithm wants into a map.
+
+pub mod command;
+pub mod data_path;
+pub mod program;
+pub mod record;

@@ -1,0 +1,142 @@
+//! What steers the data path: the algorithm of `gameway-gateway`, unchanged, on the segments that passed.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | look at the ring | 5 ms | 1 Gb/s of small segments, 80 B each in the ring, are 0.6 MB in that time; it has 2 MiB |
+//! | heartbeat | with each look | the data path gives up after a second |
+
+use crate::data_path::{Counters, DataPath, DataPathError};
+use crate::record::Record;
+use gameway_gateway::{Gateway, Limit, Packet, Passage, RemoteQueue, Voap, VoapConfig};
+use gameway_path::Header;
+use gameway_runtime::clock::{Clock, sleep};
+use gameway_runtime::stop::Stop;
+use gameway_units::{Bytes, Duration, Instant};
+use std::collections::BTreeMap;
+
+const LOOK: Duration = Duration::from_millis(5);
+const REPORT: Duration = Duration::from_secs(1);
+
+/// What the gateway is told.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The interface towards the home: a bridge, mostly.
+    pub home: String,
+    /// Of the algorithm.
+    pub voap: VoapConfig,
+}
+
+/// What is so at a moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Status {
+    /// Since the start.
+    pub time: Duration,
+    /// How long packets waited in front of the home in the last period, if a connection could tell.
+    pub wait: Option<Duration>,
+    /// How many connections are limited.
+    pub limited: usize,
+    /// Since the start.
+    pub counters: Counters,
+}
+
+/// The algorithm, and what it is told from.
+#[derive(Debug)]
+struct Steering {
+    gateway: Voap,
+    remote: RemoteQueue,
+    wait: Option<Duration>,
+    limits: BTreeMap<Header, Limit>,
+}
+
+impl Steering {
+    fn new(config: &Config) -> Self {
+        Self {
+            gateway: Voap::new(config.voap).behind_the_queue(),
+            remote: RemoteQueue::default(),
+            wait: None,
+            limits: BTreeMap::new(),
+        }
+    }
+
+    fn on_record(&mut self, now: Instant, record: &Record) {
+        let passage = if record.to_home { Passage::Queue } else { Passage::Beside };
+        for mut segment in record.on_the_wire() {
+            let size = record.headers + Bytes::new(u64::from(segment.length));
+            self.remote.on_segment(now, record.to_home, &segment);
+            if record.to_home {
+                self.gateway.on_departure(now, size, Duration::ZERO);
+            }
+            let mut packet = Packet::new(segment.header, size, Some(&mut segment));
+            self.gateway.on_packet(now, passage, &mut packet);
+        }
+    }
+
+    /// A period has ended.
+    fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), DataPathError> {
+        self.wait = self.remote.take_wait();
+        if let Some(wait) = self.wait {
+            self.gateway.on_departure(now, Bytes::ZERO, wait);
+        }
+        self.gateway.on_deadline(now, None);
+        let mut wanted = BTreeMap::new();
+        self.gateway.limits(&mut |limit| _ = wanted.insert(limit.header, limit));
+        for (header, limit) in &wanted {
+            let known = self.limits.get(header).map(|known| (known.wanted, known.least));
+            if known != Some((limit.wanted, limit.least)) {
+                data_path.limit(limit)?;
+            }
+        }
+        for header in self.limits.keys().filter(|header| !wanted.contains_key(header)) {
+            data_path.release(header)?;
+        }
+        self.limits = wanted;
+        Ok(())
+    }
+}
+
+/// Runs until it is asked to stop; then nothing is left in the kernel.
+///
+/// # Errors
+///
+/// The kernel takes no data path, or there is no such interface.
+pub fn run(
+    config: &Config,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Status),
+) -> Result<(), DataPathError> {
+    let start_ns = monotonic_ns();
+    let since_start = |at_ns: u64| {
+        Instant::ZERO + Duration::from_nanos(i64::try_from(at_ns.saturating_sub(start_ns)).unwrap_or(i64::MAX))
+    };
+    let mut data_path = DataPath::load()?;
+    data_path.beat(start_ns)?;
+    data_path.attach(&config.home)?;
+    let mut steering = Steering::new(config);
+    let mut next_report = Instant::ZERO + REPORT;
+    while !stop.is_asked() {
+        while let Some(record) = data_path.next() {
+            steering.on_record(since_start(record.at_ns), &record);
+        }
+        let now_ns = monotonic_ns();
+        let now = since_start(now_ns);
+        data_path.beat(now_ns)?;
+        if now >= steering.gateway.next_deadline() {
+            steering.decide(now, &mut data_path)?;
+        }
+        if now >= next_report {
+            next_report = next_report.saturating_add(REPORT).max(now);
+            tell(Status {
+                time: now - Instant::ZERO,
+                wait: steering.wait,
+                limited: steering.limits.len(),
+                counters: data_path.counters()?,
+            });
+        }
+        sleep(LOOK);
+    }
+    Ok(())
+}
+
+fn monotonic_ns() -> u64 {
+    u64::try_from(Clock::monotonic_ns()).unwrap_or_default()
+}

@@ -1,0 +1,103 @@
+//! Runs a program of BPF on a packet: bpf(2), `BPF_PROG_TEST_RUN`.
+
+use gameway_router::data_path::DataPath;
+use std::cell::{RefCell, RefMut};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Mutex, MutexGuard};
+
+/// One at a time: each has maps of some megabytes.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// A loaded data path that was told that its program lives.
+pub struct Loaded {
+    // Cases of proptest share what they use.
+    data_path: RefCell<DataPath>,
+    _one: MutexGuard<'static, ()>,
+}
+
+/// What a program made of a packet.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Passed {
+    pub verdict: i32,
+    pub packet: Vec<u8>,
+}
+
+/// `None` without root.
+pub fn loaded() -> Option<Loaded> {
+    let one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !rustix_is_root() {
+        eprintln!("left out: needs root");
+        return None;
+    }
+    let mut data_path = DataPath::load().expect("the kernel takes the data path");
+    data_path.beat(now_ns()).expect("the map is there");
+    Some(Loaded { data_path: RefCell::new(data_path), _one: one })
+}
+
+pub fn now_ns() -> u64 {
+    u64::try_from(gameway_runtime::clock::Clock::monotonic_ns()).expect("after the start")
+}
+
+#[allow(unsafe_code, reason = "no safe wrapper")]
+fn rustix_is_root() -> bool {
+    // SAFETY: it has no arguments and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// The part of `union bpf_attr` for `BPF_PROG_TEST_RUN`, as far as it is used.
+#[repr(C)]
+#[derive(Default)]
+struct TestRun {
+    program: u32,
+    verdict: u32,
+    input_size: u32,
+    output_size: u32,
+    input: u64,
+    output: u64,
+    repeat: u32,
+    duration: u32,
+}
+
+const BPF_PROG_TEST_RUN: libc::c_int = 10;
+
+impl Loaded {
+    pub fn data_path(&self) -> RefMut<'_, DataPath> {
+        self.data_path.borrow_mut()
+    }
+
+    /// A packet with its Ethernet header passes the program `name`, so often.
+    pub fn pass_often(&self, name: &str, packet: &[u8], repeat: u32) -> (Passed, u32) {
+        self.data_path().beat(now_ns()).expect("the map is there");
+        self.pass_unwatched(name, packet, repeat)
+    }
+
+    /// The same, without a heartbeat before.
+    #[allow(unsafe_code, reason = "no safe wrapper")]
+    pub fn pass_unwatched(&self, name: &str, packet: &[u8], repeat: u32) -> (Passed, u32) {
+        let mut data_path = self.data_path();
+        let program = data_path.program(name).expect("there is one");
+        let program = program.fd().expect("it is loaded").as_fd().as_raw_fd();
+        let mut output = vec![0; packet.len() + 256];
+        let mut run = TestRun {
+            program: program as u32,
+            input_size: packet.len() as u32,
+            output_size: output.len() as u32,
+            input: packet.as_ptr() as u64,
+            output: output.as_mut_ptr() as u64,
+            repeat,
+            ..TestRun::default()
+        };
+        // SAFETY: `run` has the layout that the call asks for, and its pointers and sizes are those of living buffers.
+        let failed = unsafe {
+            libc::syscall(libc::SYS_bpf, BPF_PROG_TEST_RUN, &raw mut run, size_of::<TestRun>())
+        };
+        assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
+        output.truncate(run.output_size as usize);
+        (Passed { verdict: run.verdict as i32, packet: output }, run.duration)
+    }
+
+    /// Once.
+    pub fn pass(&self, name: &str, packet: &[u8]) -> Passed {
+        self.pass_often(name, packet, 1).0
+    }
+}
