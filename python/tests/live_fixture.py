@@ -78,6 +78,11 @@ class Behind:
         return f"10.78.{self.number}.1"
 
     @property
+    def outside(self) -> str:
+        """Of this machine, as it is seen from there."""
+        return f"10.77.{self.number}.1"
+
+    @property
     def address6(self) -> str:
         return f"fd5c:9e3a:b147:{self.number:x}::2"
 

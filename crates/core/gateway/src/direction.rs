@@ -273,6 +273,14 @@ impl<S> Direction<S> {
         self.sender_loop.add(now, sample);
     }
 
+    /// Segments passed unseen: data of now does not answer the acknowledgments of before.
+    pub(crate) fn start_over(&mut self) {
+        self.history = AckHistory::default();
+        (self.estimate, self.repairing_until, self.told) = (None, None, None);
+        self.data_probe.cancel();
+        self.stamp_probe.cancel();
+    }
+
     /// The largest window of data that its sender had in flight since the last call; see the module's head.
     pub fn take_estimate(&mut self) -> Option<u64> {
         self.estimate.take()

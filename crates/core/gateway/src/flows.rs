@@ -231,7 +231,11 @@ impl<S: Default> FlowTable<S> {
     }
 
     /// Tells what senders may be told, of those for which `wanted` gives something.
-    pub fn limits(&self, wanted: impl Fn(&Direction<S>) -> Option<u64>, tell: &mut dyn FnMut(Limit)) {
+    pub fn limits(
+        &self,
+        wanted: impl Fn(&Direction<S>) -> Option<u64>,
+        tell: &mut dyn FnMut(Limit),
+    ) {
         for (header, data) in self.directions() {
             wanted(data).and_then(|wanted| data.limit(header, wanted)).map(&mut *tell);
         }

@@ -191,6 +191,16 @@ impl Voap {
         Self { table: self.table.behind_the_queue(), ..self }
     }
 
+    /// Nothing is under control any more, for a driver that saw nothing and wrote no windows for a while: flows have grown
+    /// beyond theirs. What is known of shifts and loops stays.
+    pub fn start_over(&mut self) {
+        for data in self.table.directions_mut() {
+            data.state = Control::default();
+            data.start_over();
+        }
+        (self.longest, self.left) = (Duration::ZERO, Bytes::ZERO);
+    }
+
     /// The longest wait of the last period.
     #[must_use]
     pub fn measured(&self) -> Duration {

@@ -130,9 +130,7 @@ INLINE void tell(const struct record *record) {
 }
 
 INLINE int pass(struct __sk_buff *skb, __u8 to_home) {
-    __u64 now_ns = monotonic_ns();
-    if (!is_alive(now_ns)) return NEXT;
-    struct record record = {.at_ns = now_ns, .to_home = to_home};
+    struct record record = {.at_ns = monotonic_ns(), .to_home = to_home};
     struct place place = {};
     enum reading found = read_packet(skb, &place, &record);
     if (found != TCP) {
@@ -140,10 +138,12 @@ INLINE int pass(struct __sk_buff *skb, __u8 to_home) {
         return NEXT;
     }
     count(SEGMENTS);
-    tell(&record);
+    int alive = is_alive(record.at_ns);
+    if (alive) tell(&record);
     if (record.flags & (SYN | RST)) return NEXT;
+    // While the program is silent, too: a window that is written after that must not end left of what has passed.
     on_data(&record);
-    if (record.flags & ACK) on_acknowledgment(skb, &place, &record);
+    if (alive && record.flags & ACK) on_acknowledgment(skb, &place, &record);
     return NEXT;
 }
 

@@ -38,7 +38,9 @@ fn definition() -> Command {
         .about("Keeps downloads of a home from queueing in front of its games")
         .subcommand_required(true)
         .subcommand(
-            Command::new("up").about("Runs until it is interrupted; a line of JSON each second").arg(home),
+            Command::new("up")
+                .about("Runs until it is interrupted; a line of JSON each second")
+                .arg(home),
         )
 }
 

@@ -21,7 +21,9 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/ga
 #[non_exhaustive]
 pub enum DataPathError {
     /// The kernel takes no program: its version, its configuration, or who asks.
-    #[error("the kernel does not take the data path: {0}; it needs Linux 5.10 with BPF on tc, and root")]
+    #[error(
+        "the kernel does not take the data path: {0}; it needs Linux 5.10 with BPF on tc, and root"
+    )]
     Load(#[from] EbpfError),
     /// It does not verify a program, or attach it.
     #[error("the data path cannot be attached to {interface}: {why}")]

@@ -3,6 +3,7 @@
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | look at the ring | 5 ms | 1 Gb/s of small segments, 80 B each in the ring, are 0.6 MB in that time; it has 2 MiB |
+//! | memory of a wait | 1 s | a period in which no connection can tell is no empty queue; after a second of them nothing is downloaded |
 //! | heartbeat | with each look | the data path gives up after a second |
 
 use crate::data_path::{Counters, DataPath, DataPathError};
@@ -15,6 +16,9 @@ use gameway_units::{Bytes, Duration, Instant};
 use std::collections::BTreeMap;
 
 const LOOK: Duration = Duration::from_millis(5);
+const MEMORY: Duration = Duration::from_secs(1);
+/// As in `bpf/gateway.bpf.c`.
+const SILENCE_NS: u64 = 1_000_000_000;
 const REPORT: Duration = Duration::from_secs(1);
 
 /// What the gateway is told.
@@ -44,7 +48,8 @@ pub struct Status {
 struct Steering {
     gateway: Voap,
     remote: RemoteQueue,
-    wait: Option<Duration>,
+    /// The last that a connection could tell, and when.
+    wait: Option<(Instant, Duration)>,
     limits: BTreeMap<Header, Limit>,
 }
 
@@ -71,10 +76,24 @@ impl Steering {
         }
     }
 
+    /// No windows were written for a while.
+    fn start_over(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), DataPathError> {
+        self.gateway.start_over();
+        self.gateway.on_deadline(now, None);
+        self.remote.take_wait();
+        self.wait = None;
+        self.limits.keys().try_for_each(|header| data_path.release(header))?;
+        self.limits.clear();
+        Ok(())
+    }
+
     /// A period has ended.
     fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), DataPathError> {
-        self.wait = self.remote.take_wait();
-        if let Some(wait) = self.wait {
+        if let Some(wait) = self.remote.take_wait() {
+            self.wait = Some((now, wait));
+        }
+        self.wait = self.wait.filter(|(at, _)| now.saturating_since(*at) < MEMORY);
+        if let Some((_, wait)) = self.wait {
             self.gateway.on_departure(now, Bytes::ZERO, wait);
         }
         self.gateway.on_deadline(now, None);
@@ -106,28 +125,37 @@ pub fn run(
 ) -> Result<(), DataPathError> {
     let start_ns = monotonic_ns();
     let since_start = |at_ns: u64| {
-        Instant::ZERO + Duration::from_nanos(i64::try_from(at_ns.saturating_sub(start_ns)).unwrap_or(i64::MAX))
+        Instant::ZERO
+            + Duration::from_nanos(
+                i64::try_from(at_ns.saturating_sub(start_ns)).unwrap_or(i64::MAX),
+            )
     };
     let mut data_path = DataPath::load()?;
     data_path.beat(start_ns)?;
     data_path.attach(&config.home)?;
+    let mut beaten_ns = start_ns;
     let mut steering = Steering::new(config);
-    let mut next_report = Instant::ZERO + REPORT;
+    // The first line says that it is there.
+    let mut next_report = Instant::ZERO;
     while !stop.is_asked() {
         while let Some(record) = data_path.next() {
             steering.on_record(since_start(record.at_ns), &record);
         }
         let now_ns = monotonic_ns();
         let now = since_start(now_ns);
+        if now_ns.saturating_sub(beaten_ns) >= SILENCE_NS {
+            steering.start_over(now, &mut data_path)?;
+        }
         data_path.beat(now_ns)?;
+        beaten_ns = now_ns;
         if now >= steering.gateway.next_deadline() {
             steering.decide(now, &mut data_path)?;
         }
         if now >= next_report {
-            next_report = next_report.saturating_add(REPORT).max(now);
+            next_report = now.saturating_add(REPORT);
             tell(Status {
                 time: now - Instant::ZERO,
-                wait: steering.wait,
+                wait: steering.wait.map(|(_, wait)| wait),
                 limited: steering.limits.len(),
                 counters: data_path.counters()?,
             });

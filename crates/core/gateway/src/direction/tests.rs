@@ -253,3 +253,42 @@ fn a_reset_and_a_window_that_is_not_wanted_smaller_pass_unchanged() {
     assert!(seen.data.on_ack(at(1), &mut cut, Some(5_000)));
     assert_eq!(cut.window, 5_000);
 }
+
+#[test]
+fn an_estimate_behind_a_queue_is_of_the_last_loop() {
+    // A loop of 100 ms, then one of 200, which is the queue of a sender that had four segments in flight.
+    let estimate = |loops: Loops| {
+        let mut seen =
+            Seen { data: Direction::new(Shift::Known(0), loops), ..Seen::new(Shift::Known(0)) };
+        seen.send(0);
+        seen.acknowledge(1);
+        seen.now = 100;
+        seen.send(1);
+        seen.acknowledge(2);
+        for (now, index) in [(150, 2), (200, 3), (250, 4)] {
+            let passing = Segment { sequence: number(index), length: MSS, ..segment(1, 100) };
+            seen.data.on_data(at(now), &passing, true);
+            let mut known = Segment { acknowledgment: number(index + 1), ..segment(seen.stamp, 1) };
+            seen.data.on_ack(at(now), &mut known, None);
+        }
+        seen.now = 300;
+        seen.data.take_estimate();
+        seen.send(5);
+        seen.data.take_estimate()
+    };
+    let of = |segments: u32| Some(u64::from(segments * MSS));
+    assert_eq!((estimate(Loops::Smallest), estimate(Loops::Last)), (of(2), of(4)));
+}
+
+#[test]
+fn a_limit_is_of_flows_whose_windows_can_be_read() {
+    let header = gameway_path::Header::numbered(1);
+    let mut seen = Seen::settled();
+    assert_eq!(seen.data.limit(header, 9000), None);
+    seen.data.shift = Shift::Known(3);
+    let limit = seen.data.limit(header, 9000).expect("it can be read");
+    let least = u64::from(2 * MSS);
+    assert_eq!((limit.wanted, limit.least, limit.shift), (9000, least, 3));
+    assert_eq!(limit.highest, number(2));
+    assert_eq!(Seen::new(Shift::Known(3)).data.limit(header, 9000), None, "nothing has passed");
+}

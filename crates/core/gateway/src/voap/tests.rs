@@ -281,6 +281,38 @@ fn by_backlog_flows_grow_by_what_fits_below_beta_and_by_a_segment_at_most() {
 }
 
 #[test]
+fn by_fill_flows_grow_by_all_that_fits_below_beta_in_proportion() {
+    let config = VoapConfig { step: Step::Fill, ..VoapConfig::default() };
+    let mut home = Home::take([20, 20], config, 0);
+    home.expect([segments(20.0); 2]);
+    // At 2 ms, 13 ms of 450 kB/s fit: 5850 B, of which each has a half.
+    home.period([20, 20], 2, 90_000);
+    home.expect([segments(20.0) + 2_925.0; 2]);
+    // Above beta it is as by backlog: 6750 B of excess.
+    let mut home = Home::take([20, 20], config, 90_000);
+    home.expect([segments(20.0) - 3_375.0; 2]);
+    // Where next to nothing leaves, all together grow by a segment.
+    home.period([20, 20], 2, 100);
+    home.expect([segments(20.5) - 3_375.0; 2]);
+}
+
+#[test]
+fn what_starts_over_has_nothing_under_control_and_no_estimate_of_before() {
+    let mut home = Home::take([20, 10], VoapConfig::default(), 90_000);
+    home.0.gateway.start_over();
+    assert_eq!((home.windows(), home.estimates()), ([None; 2], [None; 2]));
+    let mut limits = 0;
+    home.0.gateway.limits(&mut |_| limits += 1);
+    assert_eq!(limits, 0);
+    // It comes under control as at first, once there is an estimate that is not of slow start.
+    let periods = (1..5).find(|_| {
+        home.period([20, 10], 30, 90_000);
+        home.windows().iter().all(Option::is_some)
+    });
+    assert_eq!(periods, Some(3));
+}
+
+#[test]
 fn rates_are_windows_over_round_trips() {
     let config = VoapConfig { fairness: Fairness::Rates, ..VoapConfig::default() };
     let home = Home::take([21, 31], config, 0);

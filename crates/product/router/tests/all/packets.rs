@@ -56,7 +56,8 @@ pub fn options(elements: &[TcpOptionElement]) -> Vec<TcpOptionElement> {
 
 /// The packet of it, from the Ethernet header on.
 pub fn packet(wanted: &Wanted, to_home: bool) -> Vec<u8> {
-    let (home, away) = if wanted.six { ("2001:db8::7", "2001:db8:1::1") } else { ("192.168.7.2", "203.0.113.9") };
+    let (home, away) =
+        if wanted.six { ("2001:db8::7", "2001:db8:1::1") } else { ("192.168.7.2", "203.0.113.9") };
     let (source, destination) = if to_home { (away, home) } else { (home, away) };
     let both: (IpAddr, IpAddr) = (source.parse().expect("one"), destination.parse().expect("one"));
     let builder = match both {
@@ -120,7 +121,10 @@ pub fn read(packet: &[u8], below: Below) -> Option<Segment> {
     let mut segment = Segment {
         header: gameway_path::Header {
             source: gameway_path::Endpoint { address: addresses.0, port: tcp.source_port() },
-            destination: gameway_path::Endpoint { address: addresses.1, port: tcp.destination_port() },
+            destination: gameway_path::Endpoint {
+                address: addresses.1,
+                port: tcp.destination_port(),
+            },
             protocol: gameway_path::Protocol::Tcp,
             dscp: gameway_path::Dscp::default(),
         },
@@ -161,8 +165,10 @@ pub fn any_option() -> impl Strategy<Value = TcpOptionElement> {
         any::<u16>().prop_map(TcpOptionElement::MaximumSegmentSize),
         (0_u8..16).prop_map(TcpOptionElement::WindowScale),
         Just(TcpOptionElement::SelectiveAcknowledgementPermitted),
-        any::<(u32, u32)>()
-            .prop_map(|one| TcpOptionElement::SelectiveAcknowledgement(one, [Some(one), None, None])),
+        any::<(u32, u32)>().prop_map(|one| TcpOptionElement::SelectiveAcknowledgement(
+            one,
+            [Some(one), None, None]
+        )),
         any::<(u32, u32)>().prop_map(|(value, echo)| TcpOptionElement::Timestamp(value, echo)),
     ]
 }

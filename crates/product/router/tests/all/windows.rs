@@ -6,8 +6,8 @@ use etherparse::{PacketHeaders, TcpOptionElement};
 use gameway_gateway::FlowTable;
 use gameway_units::{Duration, Instant};
 use proptest::prelude::*;
-use std::cell::Cell;
 use proptest::test_runner::{Config, TestRunner};
+use std::cell::Cell;
 
 /// A step of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -90,20 +90,18 @@ impl Connection {
 
     fn tell_limit(&self, loaded: &Loaded) {
         let wanted = self.wanted;
-        self.table.limits(
-            |_| wanted,
-            &mut |limit| {
-                // Of the download alone.
-                if limit.header.destination.port == 40_000 {
-                    loaded.data_path().limit(&limit).expect("there is room");
-                }
-            },
-        );
+        self.table.limits(|_| wanted, &mut |limit| {
+            // Of the download alone.
+            if limit.header.destination.port == 40_000 {
+                loaded.data_path().limit(&limit).expect("there is room");
+            }
+        });
     }
 }
 
 fn is_the_same_but_for_the_window(before: &[u8], after: &[u8], below: Below) {
-    let tcp = before.len() - ip_of(before, below).len() + if ip_of(before, below)[0] >> 4 == 4 { 20 } else { 40 };
+    let tcp = before.len() - ip_of(before, below).len()
+        + if ip_of(before, below)[0] >> 4 == 4 { 20 } else { 40 };
     let mut restored = after.to_vec();
     restored[tcp + 14..tcp + 18].copy_from_slice(&before[tcp + 14..tcp + 18]);
     assert_eq!(restored, before, "window and checksum alone");
@@ -143,11 +141,17 @@ fn open(loaded: &Loaded, scales: (u8, u8), (six, below): (bool, Below)) -> Conne
 #[test]
 fn windows_are_those_of_the_algorithms_crate() {
     let Some(loaded) = loaded() else { return };
-    let kinds = prop_oneof![Just((false, Below::Ethernet)), Just((true, Below::Pppoe)), Just((true, Below::Vlan))];
+    let kinds = prop_oneof![
+        Just((false, Below::Ethernet)),
+        Just((true, Below::Pppoe)),
+        Just((true, Below::Vlan))
+    ];
     let cases = ((0_u8..=14, 0_u8..=14), kinds, prop::collection::vec(any_step(), 1..60));
     let mut runner = TestRunner::new_with_rng(
         Config { cases: 64, ..Config::default() },
-        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+        proptest::test_runner::TestRng::deterministic_rng(
+            proptest::test_runner::RngAlgorithm::ChaCha,
+        ),
     );
     let lowered = Cell::new(0);
     let done = runner.run(&cases, |(scales, kind, steps)| {

@@ -1,0 +1,159 @@
+"""A home behind a router behind a provider's queue: namespaces, and the kernel's TCP."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from live_fixture import behind_link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "target" / "release" / "gameway-gateway"
+LAN = "lan"
+TRANSLATION = """
+table ip home {
+  chain out { type nat hook postrouting priority 100; oifname != "lan" masquerade; }
+}
+"""
+
+
+def run(*words: str, **options: Any) -> str:
+    """Run a command that must succeed; give what it printed."""
+    done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60, **options)
+    return done.stdout
+
+
+def inside(space: str) -> list[str]:
+    """Give the words before a command that runs in a namespace."""
+    return ["ip", "netns", "exec", space]
+
+
+def program() -> str:
+    """Give the gateway's program, built if it is not there."""
+    if not PROGRAM.is_file():
+        run("cargo", "build", "--release", "--quiet", "--package", "gameway-router", cwd=ROOT)
+    return str(PROGRAM)
+
+
+@dataclass
+class Gateway:
+    """The gateway's program on the router."""
+
+    process: subprocess.Popen[str]
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> list[dict[str, Any]]:
+        """Interrupt it; give what it told each second."""
+        self.signal(signal.SIGTERM)
+        told, _ = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0
+        return [json.loads(line) for line in told.splitlines()]
+
+
+@dataclass
+class Home:
+    """A home, its router and the server outside."""
+
+    space: str
+    router: str
+    server: str
+    pings: list[tuple[float, float]] = field(default_factory=list)
+    """Of the last download: seconds since its start, and milliseconds."""
+    shares: list[tuple[float, float]] = field(default_factory=list)
+    """Of the last download: seconds since its start, and Mb/s of payload."""
+
+    @contextmanager
+    def gateway(self) -> Iterator[Gateway]:
+        """Give a gateway that runs."""
+        words = [*inside(self.router), program(), "up", "--home", LAN]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                # It is attached when it tells for the first time.
+                assert process.stdout.readline()
+                yield Gateway(process)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+    @contextmanager
+    def download(self, seconds: int, *options: str) -> Iterator[None]:
+        """Download while something else is done; pings and shares are known afterwards."""
+        ping = ["ping", "-n", "-D", "-i", "0.02", "-w", str(seconds), self.server]
+        fetch = ["iperf3", "-c", self.server, "-R", "-t", str(seconds), "-i", "0.5", "-J", *options]
+        began = time.time()
+        pipe = subprocess.PIPE
+        with (
+            subprocess.Popen([*inside(self.space), *ping], stdout=pipe, text=True) as pings,
+            subprocess.Popen([*inside(self.space), *fetch], stdout=pipe, text=True) as fetched,
+        ):
+            try:
+                yield
+                told = json.loads(fetched.communicate(timeout=seconds + 20)[0])
+                echoed = pings.communicate(timeout=20)[0]
+            finally:
+                for one in (pings, fetched):
+                    one.kill()
+        found = re.findall(r"^\[([\d.]+)\] .* time=([\d.]+) ms$", echoed, re.MULTILINE)
+        self.pings = [(float(at) - began, float(value)) for at, value in found]
+        self.shares = [
+            (one["sum"]["start"], one["sum"]["bits_per_second"] / 1e6) for one in told["intervals"]
+        ]
+
+    def wait(self, share: float, since: float, until: float) -> float:
+        """Give a quantile of the pings that came back within a span of the last download, in ms."""
+        within = sorted(value for at, value in self.pings if since <= at < until)
+        return within[min(int(share * len(within)), len(within) - 1)]
+
+    def share(self, since: float, until: float) -> float:
+        """Give the mean of what the last download had within a span, in Mb/s of payload."""
+        within = [value for at, value in self.shares if since <= at < until]
+        return sum(within) / len(within)
+
+
+@contextmanager
+def home(*path: str) -> Iterator[Home]:
+    """Give a home whose router is behind a path with these options."""
+    program()
+    space = f"gwr-{os.getpid()}"
+    with behind_link(*path) as router:
+        server = subprocess.Popen(
+            ["iperf3", "-s", "-B", router.outside], stdout=subprocess.DEVNULL, text=True
+        )
+        try:
+            run("ip", "netns", "add", space)
+            run("ip", "-netns", router.space, "link", "add", LAN, "type", "veth",
+                "peer", "name", "eth0", "netns", space)  # fmt: skip
+            for where, device, address in (
+                (router.space, LAN, "192.168.7.1/24"), (space, "eth0", "192.168.7.2/24"),
+            ):  # fmt: skip
+                run("ip", "-netns", where, "address", "add", address, "dev", device)
+                run("ip", "-netns", where, "link", "set", device, "up")
+            run("ip", "-netns", space, "route", "add", "default", "via", "192.168.7.1")
+            run(*inside(router.space), "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
+            run(*inside(router.space), "nft", "-f", "-", input=TRANSLATION)
+            yield Home(space, router.space, router.outside)
+        finally:
+            server.terminate()
+            server.wait(10)
+            subprocess.run(["ip", "netns", "delete", space], check=False)
+
+
+def why_not() -> str:
+    """What this machine lacks; empty if nothing."""
+    lacking = [name for name in ("nft", "cargo", "clang") if shutil.which(name) is None]
+    return f"the gateway's tests need {', '.join(lacking)}" if lacking else ""
