@@ -5,6 +5,7 @@ Needs chromium and a build with x264; no root: all is on loopback.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -19,9 +20,12 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, PATIENCE_S, Browser, browser, until_frames
 from ports_fixture import free_port
+from test_live_input import is_off, is_on
+from test_live_watching import ENDED, Tab, window
+from witness import of_times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 GAMEWAY = [sys.executable, "-m", "gameway"]
@@ -69,10 +73,17 @@ class Host:
 
 
 @contextmanager
-def gameway_host(state: Path, scheme: str = "http", address: str = "127.0.0.1") -> Iterator[Host]:
+def gameway_host(
+    state: Path,
+    scheme: str = "http",
+    address: str = "127.0.0.1",
+    size: str = "320x180",
+    more: Sequence[str] = (),
+) -> Iterator[Host]:
     made = Host(free_port(), state, scheme, address)
-    words = [*GAMEWAY, "host", "--size", "320x180", "--no-audio", "--duration", "120 s"]
-    words += ["--listen", f"{address}:{made.port}", *(["--https"] if scheme == "https" else [])]
+    words = [*GAMEWAY, "host", "--no-audio", "--duration", "120 s", *more]
+    words += ["--size", size, "--listen", f"{address}:{made.port}"]
+    words += ["--https"] if scheme == "https" else []
     environment = {**os.environ, "XDG_STATE_HOME": str(state)}
     environment.pop("GAMEWAY_TOKEN", None)
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment) as process:
@@ -156,6 +167,60 @@ def test_a_browser_is_paired_by_the_code_and_plays_until_it_is_revoked(
         _until(made, page, f"({ALERT}).includes('not paired any more')")
         _type(made, page, host.codes(2))
         until_frames(made, page)
+
+
+REVOKED = "this device was revoked by the host's owner"
+
+
+def _revoked(host: Host, tab: Tab) -> float:
+    """Revoke the device that this tab is of; give the seconds until it said so."""
+    assert host.devices("--revoke", "1").returncode == 0
+    begin = time.monotonic()
+    assert tab.until(ENDED) == REVOKED
+    passed = time.monotonic() - begin
+    told = json.dumps(f"The stream has ended: {REVOKED}.")
+    tab.until(f"document.body.innerText.includes({told})")
+    return passed
+
+
+def test_who_is_revoked_has_no_stream_any_more_and_others_have(tmp_path: Path) -> None:
+    more = ["--input", "--watchers", "1"]
+    with (
+        gameway_host(tmp_path / "state", size="640x360", more=more) as host,
+        browser(tmp_path / "profile") as made,
+    ):
+        player = Tab(made, pair(made, host))
+        player.goes_on()
+        token = re.search(r"/#([-\w]+)", "".join(host.told))
+        assert token, host.told
+        other = window(made, f"{host.link}#{token[1]}")
+        other.press("Watch")
+        other.goes_on()
+        player.until("!document.getElementById('lock').hidden")
+        player.key("keyDown", "Space")
+        other.wait(is_on)
+        took = [_revoked(host, player)]
+        assert "note: a device was revoked: its stream to 127.0.0.1 ends" in "".join(host.told)
+        # The other one is still there, and what was held is released.
+        other.press("Play instead")
+        other.goes_on()
+        other.wait(is_off)
+        # The page asks for nothing by itself.
+        asked = "performance.getEntriesByType('resource').length"
+        before = made.evaluate(player.session, asked)
+        time.sleep(1.5)
+        assert made.evaluate(player.session, asked) == before
+        # Opened anew it asks for a code. One that watches loses its stream likewise.
+        watcher = window(made, host.link)
+        _until(made, watcher.session, f"({ALERT})?.includes('not paired any more')")
+        _type(made, watcher.session, host.codes(2))
+        watcher.press("Watch")
+        watcher.goes_on()
+        took.append(_revoked(host, watcher))
+        other.goes_on()
+    print(f"revoked until told, in s: {took}")  # noqa: T201
+    with of_times():
+        assert max(took) < 2
 
 
 ELSEWHERE = """<!doctype html><script>

@@ -68,7 +68,7 @@ class Tab(Page):
             time.sleep(0.05)
 
 
-def _tab(made: Browser, url: str) -> Tab:
+def window(made: Browser, url: str) -> Tab:
     """Open a page in a window of its own: one behind another may show nothing."""
     target = made.call("Target.createTarget", {"url": "about:blank", "newWindow": True})
     attached = made.call("Target.attachToTarget", {"targetId": target["targetId"], "flatten": True})
@@ -110,9 +110,9 @@ def test_one_plays_and_another_watches_until_they_change(tmp_path: Path) -> None
     ):
         assert _places(url) == {"plays": False, "watchers": 0, "max_watchers": 1}
         # Nobody plays: who comes first is asked nothing.
-        player = _tab(made, url)
+        player = window(made, url)
         player.goes_on()
-        watcher = _tab(made, url)
+        watcher = window(made, url)
         watcher.until(f"{QUESTION} !== null")
         assert (
             watcher.made.evaluate(watcher.session, "document.activeElement.textContent") == "Watch"
@@ -138,7 +138,7 @@ def test_one_plays_and_another_watches_until_they_change(tmp_path: Path) -> None
         # One more may not watch, but play.
         code, why = _ask(url, "POST", b"v=0")
         assert (code, why.strip()) == (409, "somebody watches already, and one may")
-        third = _tab(made, url)
+        third = window(made, url)
         third.until(f"{QUESTION}?.innerText.includes('No more devices may watch.')")
         third.press("Play instead")
         third.goes_on()
@@ -173,9 +173,9 @@ def test_nobody_watches_unless_the_host_says_so(tmp_path: Path) -> None:
         code, why = _ask(url, "POST", b"v=0")
         assert code == 409
         assert "--watchers 1" in why
-        first = _tab(made, url)
+        first = window(made, url)
         first.goes_on()
-        second = _tab(made, url)
+        second = window(made, url)
         second.goes_on()
         assert "taken over" in str(first.until(ENDED))
         end(process)

@@ -180,7 +180,8 @@ impl Host {
                     reply.refuse(404, "no such session".to_owned());
                 }
             }
-            None => {}
+            // It pairs no devices.
+            Some(SignalingRequest::Devices { .. }) | None => {}
         }
     }
 

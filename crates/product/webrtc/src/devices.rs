@@ -2,7 +2,8 @@
 //!
 //! The file has of each key its SHA-256 alone, so who reads it cannot use it. (A key is 144 random bits: nothing can be
 //! tried against the digest, so it needs no slow function and no salt.) It is read each time that a key is shown, so a
-//! device that was revoked by another program is let in no more.
+//! device that was revoked by another program is let in no more; a stream that it has ends soon
+//! ([`crate::http::SignalingRequest::Devices`]).
 //!
 //! | constant | value | origin |
 //! |---|---|---|
@@ -57,6 +58,18 @@ pub struct Device {
     pub seen: u64,
 }
 
+/// Which device: the same as long as it is not revoked, whatever it is called. One that is paired again is another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceId(String);
+
+impl DeviceId {
+    /// That of the device with this key.
+    #[must_use]
+    pub fn of(key: &str) -> Self {
+        Self(digest(key))
+    }
+}
+
 /// All devices that are let in, in the order in which they were paired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -109,6 +122,12 @@ impl Devices {
     #[must_use]
     pub fn all(&self) -> &[Device] {
         &self.devices
+    }
+
+    /// Which they are.
+    #[must_use]
+    pub fn ids(&self) -> Vec<DeviceId> {
+        self.devices.iter().map(|device| DeviceId(device.key_sha256.clone())).collect()
     }
 
     /// Whether no further one can be paired.
@@ -182,13 +201,21 @@ impl DeviceFile {
     /// # Errors
     /// If it cannot be read or understood; the error names it.
     pub fn read(&self) -> io::Result<Devices> {
+        self.find().map(Option::unwrap_or_default)
+    }
+
+    /// What it has, or nothing where it is not there.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn find(&self) -> io::Result<Option<Devices>> {
         self.read_as_it_is().map_err(|error| self.named(&error, "cannot be read"))
     }
 
-    fn read_as_it_is(&self) -> io::Result<Devices> {
+    fn read_as_it_is(&self) -> io::Result<Option<Devices>> {
         let file = match File::open(&self.0) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Devices::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let mut text = String::new();
@@ -196,7 +223,7 @@ impl DeviceFile {
         if text.len() as u64 > MAX_FILE {
             return Err(io::Error::other(format!("it has more than {MAX_FILE} bytes")));
         }
-        Devices::parse(&text).map_err(io::Error::other)
+        Devices::parse(&text).map(Some).map_err(io::Error::other)
     }
 
     /// Changes it, and gives what the change gives. What cannot be read stays as it is.

@@ -16,6 +16,7 @@
 //! | token | 16 characters, 8 different | 64 bits at the least of random hexadecimal digits |
 //! | body of a pairing | 64 B | a code has six |
 //! | name of a controller | 64 B | the longest has seven characters |
+//! | look at the list of devices | each 0.5 s | who is revoked has no stream a second later |
 //! | question to a lab, answer | 16 KiB, 256 KiB, 5 s | answers to a questionnaire; the state of a path with 200 flows |
 //! | wrong tokens, keys and codes | 10, then one in 10 s of a source | [`crate::guard`]; more get 429 before they are looked at |
 //!
@@ -30,11 +31,13 @@ mod asked;
 mod lab;
 mod media;
 mod place;
+mod revoked;
 mod servers;
 
 pub use access::{PairingConfig, PairingNews};
 pub use servers::{IceServers, TurnServer};
 
+use crate::devices::DeviceId;
 use crate::links::TcpConnection;
 use crate::page::OWN;
 use crate::secrets::Secrets;
@@ -51,6 +54,7 @@ use hyper::header::{
     HeaderValue, ORIGIN, RETRY_AFTER, USER_AGENT,
 };
 use hyper::{HeaderMap, Response, StatusCode};
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -85,6 +89,8 @@ pub enum SignalingRequest {
         at: Option<(String, u16)>,
         /// The new session's name.
         session: String,
+        /// Which device it is; none of who showed the token.
+        device: Option<DeviceId>,
         /// Whether it watches beside the client that plays, and ends nobody's session.
         watches: bool,
         /// The offer.
@@ -103,6 +109,11 @@ pub enum SignalingRequest {
         name: Option<String>,
         /// Where the answer goes: JSON.
         reply: Reply,
+    },
+    /// The list of devices has changed: streams of other devices are to end.
+    Devices {
+        /// Those that are let in.
+        let_in: Vec<DeviceId>,
     },
     /// A client ends this session, if it is still the one.
     End {
@@ -218,10 +229,17 @@ impl SignalingServer {
         let access = Arc::clone(&shared.access);
         let open = Connections::new(CONNECTIONS, CONNECTIONS_OF_ONE);
         let serving = Serving::start(config.listen, "signalling", move |listener| {
-            accept(listener, open, CONNECTION_TIME, move |stream, from| {
+            let watched = Arc::clone(&shared);
+            let accepting = accept(listener, open, CONNECTION_TIME, move |stream, from| {
                 let shared = Arc::clone(&shared);
                 async move { serve(&shared, from, stream).await }
-            })
+            });
+            async move {
+                tokio::select! {
+                    () = accepting => {}
+                    () = revoked::watch(&watched) => {}
+                }
+            }
         })?;
         Ok(Self { serving, requests, connections: taken, access })
     }
@@ -312,7 +330,8 @@ async fn answer(
     if let Some(wait) = shared.access.wait(from).filter(|_| whep::asks_for_secret(asked.path)) {
         return later(wait);
     }
-    match whep::judge(&asked, &shared.terms, &|key| shared.access.knows(key)) {
+    let (verdict, device) = judge(shared, &asked);
+    match verdict {
         Verdict::Page => page(text(&parts.headers, &ACCEPT_ENCODING).unwrap_or("")),
         Verdict::Pair => {
             let user_agent = text(&parts.headers, &USER_AGENT).unwrap_or("");
@@ -326,13 +345,23 @@ async fn answer(
         }
         Verdict::Offer { watches } => {
             let at = place::of(asked.host, shared.terms.secure);
-            asked::offer(shared, asked::Comer { from, at, watches }, body).await
+            asked::offer(shared, asked::Comer { from, at, device, watches }, body).await
         }
         Verdict::Watching => asked::watching(shared).await,
         Verdict::End(session) => asked::end(shared, session.to_owned()).await,
         Verdict::Controller { change } => asked::controller(shared, change.then_some(body)).await,
         Verdict::Lab { change } => lab::ask(shared.lab.as_deref(), change.then_some(body)).await,
     }
+}
+
+/// What to do with a request, and which device shows a key with it.
+fn judge<'a>(shared: &Shared, asked: &Request<'a>) -> (Verdict<'a>, Option<DeviceId>) {
+    let shown = Cell::new(None);
+    let verdict = whep::judge(asked, &shared.terms, &|key| {
+        shown.set(Some(DeviceId::of(key)));
+        shared.access.knows(key)
+    });
+    (verdict, shown.into_inner())
 }
 
 impl Shared {

@@ -70,7 +70,7 @@
 //!                 let ours = session.take_if(|(ours, _)| *ours == name);
 //!                 if ours.is_some() { reply.accept(String::new()) } else { reply.refuse(404, "gone".into()) }
 //!             }
-//!             None => {}
+//!             Some(SignalingRequest::Devices { .. }) | None => {} // no devices are paired
 //!         }
 //!         let mut deadline = now + Duration::from_millis(5);
 //!         if let Some((_, peer)) = &mut session {

@@ -11,8 +11,8 @@ pub(super) fn command(names: Names) -> Command {
         .about(format!("List the devices that `{host}` lets in, or revoke one."))
         .after_help(format!(
             "Example: {devices} --revoke \"Firefox on Linux\"\n\
-             Next: a new device is paired by the code that `{host}` shows. A host that runs lets a revoked one in no more; a \
-             stream that has begun goes on until it ends."
+             Next: a new device is paired by the code that `{host}` shows. A host that runs ends a revoked one's stream within \
+             two seconds, and lets it in no more."
         ))
         .version(env!("CARGO_PKG_VERSION"))
         .arg(

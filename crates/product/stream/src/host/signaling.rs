@@ -83,7 +83,8 @@ fn told(news: &PairingNews) -> String {
         ),
         PairingNews::Failed(why) => {
             format!(
-                "note: devices are not let in: {why}; mend that file, or move it away and pair anew"
+                "note: devices are not let in: {why}; streams that have begun go on; mend that file, or move it away, which \
+                 ends all devices' streams, and pair anew"
             )
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::host::session::{Session, SessionEvent};
 use gameway_units::Instant;
+use gameway_webrtc::devices::DeviceId;
 use gameway_webrtc::socket::Received;
 use gameway_webrtc::{CloseReason, Remote};
 use std::net::IpAddr;
@@ -16,8 +17,18 @@ pub struct Stay {
     pub name: String,
     /// From where it made its offer.
     pub from: IpAddr,
+    /// Which device it is; none of who showed the token.
+    pub device: Option<DeviceId>,
     /// Its session.
     pub session: Session,
+}
+
+impl Stay {
+    /// Whether it is one of a device that is none of these.
+    #[must_use]
+    pub fn is_revoked(&self, let_in: &[DeviceId]) -> bool {
+        self.device.as_ref().is_some_and(|device| !let_in.contains(device))
+    }
 }
 
 /// See the module's head.
@@ -58,10 +69,10 @@ impl Stays {
         self.coming.replace(stay)
     }
 
-    /// Takes out the stay of this name.
-    pub fn take(&mut self, name: &str) -> Option<Stay> {
-        let is_it = |stay: &mut Stay| stay.name == name;
-        self.current.take_if(is_it).or_else(|| self.coming.take_if(is_it))
+    /// Takes out a stay of which this holds.
+    pub fn take(&mut self, is_it: impl Fn(&Stay) -> bool) -> Option<Stay> {
+        let is_it = |stay: &mut Stay| is_it(stay);
+        self.current.take_if(&is_it).or_else(|| self.coming.take_if(&is_it))
     }
 
     /// Takes out all.

@@ -108,9 +108,9 @@ impl Watching {
         })
     }
 
-    /// Takes out the stay of this name.
-    pub(super) fn take(&mut self, name: &str) -> Option<Stay> {
-        let at = self.watchers.iter().position(|watcher| watcher.stay.name == name)?;
+    /// Takes out a stay of which this holds.
+    pub(super) fn take(&mut self, is_it: impl Fn(&Stay) -> bool) -> Option<Stay> {
+        let at = self.watchers.iter().position(|watcher| is_it(&watcher.stay))?;
         Some(self.watchers.remove(at).stay)
     }
 

@@ -1,6 +1,6 @@
 //! Who is let in: the token, the keys of devices, and codes for new devices, with the clock and the file that they need.
 
-use crate::devices::DeviceFile;
+use crate::devices::{DeviceFile, DeviceId};
 use crate::guard::{Source, WrongTokens};
 use crate::pairing::{Attempt, Pairing};
 use crate::secrets::Secrets;
@@ -30,7 +30,7 @@ pub enum PairingNews {
         /// From where it came.
         from: IpAddr,
     },
-    /// The list of devices could not be read or written: its devices are not let in.
+    /// The list of devices could not be read or written: its devices are not let in, and streams that have begun go on.
     Failed(String),
 }
 
@@ -95,6 +95,21 @@ impl Access {
         // Who is known is let in where a full disk keeps no times, too.
         place.map(|place| devices.file.see(&list, place, since_1970()));
         Some(place.is_some())
+    }
+
+    /// Whether a device is still in the list.
+    pub(super) fn has(&self, device: &DeviceId) -> bool {
+        let list = self.devices.as_ref().map(|devices| devices.file.read());
+        list.is_some_and(|list| list.is_ok_and(|list| list.ids().contains(device)))
+    }
+
+    /// What the file of the devices has, if devices are paired.
+    pub(super) fn find(&self) -> Option<std::io::Result<Option<crate::devices::Devices>>> {
+        self.devices.as_ref().map(|devices| devices.file.find())
+    }
+
+    pub(super) fn tell(&self, news: PairingNews) {
+        self.devices.iter().for_each(|devices| (devices.tell)(news.clone()));
     }
 
     /// Shows a code, unless one that was shown is still good.

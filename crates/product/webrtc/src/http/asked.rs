@@ -1,6 +1,7 @@
 //! What the media loop is asked: offers, who is there, ends of sessions, controllers.
 
 use super::{Places, Reply, Shared, SignalingRequest, refuse, respond};
+use crate::devices::DeviceId;
 use crate::whep::{self, MAX_BODY};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -11,24 +12,31 @@ use tokio::sync::oneshot;
 
 const NAME_BYTES: usize = 64;
 
-/// Who makes an offer: from where, where it reached this port, and whether it watches beside the client that plays.
+/// Who makes an offer: from where, where it reached this port, which device it is, if it is one, and whether it watches beside the client that
+/// plays.
 pub(super) struct Comer {
     pub(super) from: SocketAddr,
     pub(super) at: Option<(String, u16)>,
+    pub(super) device: Option<DeviceId>,
     pub(super) watches: bool,
 }
 
 pub(super) async fn offer(shared: &Shared, who: Comer, body: Incoming) -> Response<Full<Bytes>> {
-    let Comer { from, at, watches } = who;
+    let Comer { from, at, device, watches } = who;
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
         return refuse(413, format!("an offer has at most {MAX_BODY} bytes"));
     };
     let Ok(offer) = String::from_utf8(body.to_bytes().to_vec()) else {
         return refuse(400, "the offer is not UTF-8".to_owned());
     };
+    // Revoked while its body came, after the media loop was told of the list without it.
+    if device.as_ref().is_some_and(|device| !shared.access.has(device)) {
+        return refuse(401, "this device was revoked".to_owned());
+    }
     let session = shared.word();
     let name = session.clone();
-    let request = |reply| SignalingRequest::Offer { from, at, session, watches, offer, reply };
+    let request =
+        |reply| SignalingRequest::Offer { from, at, session, device, watches, offer, reply };
     match ask(shared, request).await {
         Ok(answer) => {
             let mut response = respond(201, "application/sdp", answer);

@@ -3,7 +3,7 @@
 
 use crate::sockets::{any, ask, status};
 use gameway_webrtc::ServerIdentity;
-use gameway_webrtc::devices::DeviceFile;
+use gameway_webrtc::devices::{DeviceFile, DeviceId};
 use gameway_webrtc::http::{
     IceServers, PairingConfig, PairingNews, SignalingConfig, SignalingRequest, SignalingServer,
 };
@@ -21,6 +21,8 @@ pub struct Host {
     pub address: SocketAddr,
     folder: PathBuf,
     news: Receiver<PairingNews>,
+    /// Which devices the media loop was told of.
+    lists: Receiver<Vec<DeviceId>>,
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -35,6 +37,7 @@ impl Host {
         let folder =
             std::env::temp_dir().join(format!("gameway-pair-{name}-{}", std::process::id()));
         let (teller, news) = channel();
+        let (listed, lists) = channel();
         let tell = move |told| teller.send(told).unwrap();
         let pairing = PairingConfig { devices: folder.join("devices.json"), tell: Arc::new(tell) };
         let signaling = SignalingServer::start(SignalingConfig {
@@ -60,6 +63,7 @@ impl Host {
                         | SignalingRequest::Controller { reply, .. }
                         | SignalingRequest::End { reply, .. },
                     ) => reply.refuse(404, "no stream here".to_owned()),
+                    Some(SignalingRequest::Devices { let_in }) => listed.send(let_in).unwrap(),
                     Some(SignalingRequest::Watching { reply }) => {
                         reply.refuse(404, "no stream here".to_owned());
                     }
@@ -67,7 +71,7 @@ impl Host {
                 }
             }
         });
-        Self { address, folder, news, stop, thread: Some(thread) }
+        Self { address, folder, news, lists, stop, thread: Some(thread) }
     }
 
     fn devices(&self) -> DeviceFile {
@@ -246,6 +250,33 @@ fn a_list_that_cannot_be_read_lets_nobody_in_and_is_not_touched() {
     assert_eq!(status(&host.pair(OWN, &code, "")), 500);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "broken");
     assert_eq!(host.knock("only-me-and-no-other"), 404, "who has the token needs no list");
+}
+
+#[test]
+fn the_media_loop_is_told_who_is_let_in_when_that_changes() {
+    let host = Host::start("lists");
+    let two_seconds = std::time::Duration::from_secs(2);
+    let next = || host.lists.recv_timeout(two_seconds).expect("it is told within two seconds");
+    assert_eq!(next(), [], "no file is no device");
+    let key = body(&host.pair(OWN, &host.code(), "")).to_owned();
+    let first = DeviceId::of(&key);
+    assert_eq!(next(), std::slice::from_ref(&first));
+    let second = body(&host.pair(OWN, &host.code(), "")).to_owned();
+    assert_eq!(next(), [first.clone(), DeviceId::of(&second)]);
+    host.devices().change(|devices| devices.revoke("2")).unwrap();
+    assert_eq!(next(), std::slice::from_ref(&first));
+    // What cannot be read is told to who runs the host, and to nobody else.
+    let file = host.folder.join("devices.json");
+    let good = std::fs::read(&file).unwrap();
+    std::fs::write(&file, "broken").unwrap();
+    let failed = |news: PairingNews| matches!(news, PairingNews::Failed(_));
+    while !failed(host.news.recv_timeout(two_seconds).expect("it is told")) {}
+    std::fs::write(&file, good).unwrap();
+    assert!(host.lists.recv_timeout(two_seconds).is_err(), "mended, it is as it was");
+    // Moved away, it has no device.
+    std::fs::rename(&file, file.with_extension("away")).unwrap();
+    assert_eq!(next(), []);
+    assert_eq!(host.knock(&key), 401);
 }
 
 #[test]

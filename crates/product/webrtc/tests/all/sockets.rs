@@ -166,7 +166,7 @@ fn host_loop(
                     reply.refuse(404, "no such session".to_owned());
                 }
             }
-            None => {}
+            Some(SignalingRequest::Devices { .. }) | None => {}
         }
         if let Some((_, peer)) = &mut session {
             peer.handle_timeout(now);

@@ -8,9 +8,13 @@ use crate::host::stays::Stay;
 use crate::host::terms::terms;
 use gameway_session::Sender;
 use gameway_units::Instant;
+use gameway_webrtc::devices::DeviceId;
 use gameway_webrtc::http::{Places, Reply, SignalingRequest};
 use gameway_webrtc::{Peer, Secrets};
 use std::net::IpAddr;
+
+/// What the client is told.
+const REVOKED: &str = "this device was revoked by the host's owner";
 
 /// A client that is let in.
 pub(super) struct Comer {
@@ -20,6 +24,8 @@ pub(super) struct Comer {
     pub(super) at: Option<(String, u16)>,
     /// The name that signalling has for its stay.
     pub(super) name: String,
+    /// Which device it is; none of who showed the token.
+    pub(super) device: Option<DeviceId>,
     /// Whether it watches beside the client that plays.
     pub(super) watches: bool,
 }
@@ -30,9 +36,9 @@ impl Host {
         while self.bell.take().is_some() {}
         while let Some(request) = self.signaling.poll() {
             match request {
-                SignalingRequest::Offer { from, at, session, watches, offer, reply } => {
+                SignalingRequest::Offer { from, at, session, device, watches, offer, reply } => {
                     let from = from.ip().to_canonical();
-                    let who = Comer { from, at, name: session, watches };
+                    let who = Comer { from, at, name: session, device, watches };
                     self.on_offer(now, who, &offer, reply);
                 }
                 SignalingRequest::Watching { reply } => reply.accept(self.places()),
@@ -42,9 +48,14 @@ impl Host {
                         Err(error) => reply.refuse(400, error.to_string()),
                     }
                 }
+                SignalingRequest::Devices { let_in } => {
+                    while let Some(stay) = self.take(|stay| stay.is_revoked(&let_in)) {
+                        tell("a device was revoked", &format!("its stream to {} ends", stay.from));
+                        self.end(stay, REVOKED);
+                    }
+                }
                 SignalingRequest::End { session, reply } => {
-                    let stay = self.stays.take(&session);
-                    if let Some(stay) = stay.or_else(|| self.watching.take(&session)) {
+                    if let Some(stay) = self.take(|stay| stay.name == session) {
                         self.end(stay, "the client has left");
                         reply.accept(String::new());
                     } else {
@@ -53,6 +64,11 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// Takes out a stay of which this holds, of who plays, is about to come, or watches.
+    fn take(&mut self, is_it: impl Fn(&Stay) -> bool) -> Option<Stay> {
+        self.stays.take(&is_it).or_else(|| self.watching.take(&is_it))
     }
 
     /// The stream, or the next one, gets another controller.
@@ -80,7 +96,7 @@ impl Host {
 
     /// A client that is let in comes. One that plays will take the place of the one before, who may be its former self.
     fn on_offer(&mut self, now: Instant, who: Comer, offer: &str, reply: Reply) {
-        let Comer { from, at, name, watches } = who;
+        let Comer { from, at, name, device, watches } = who;
         if watches && self.watching.count() >= self.config.watchers as usize {
             return reply.refuse(409, self.no_more_watchers());
         }
@@ -105,10 +121,10 @@ impl Host {
         };
         if watches {
             let session = Session::new(number, peer, terms.without_input());
-            self.watching.expect(Stay { name, from, session });
+            self.watching.expect(Stay { name, from, device, session });
         } else {
             let session = Session::new(number, peer, terms);
-            if let Some(late) = self.stays.expect(Stay { name, from, session }) {
+            if let Some(late) = self.stays.expect(Stay { name, from, device, session }) {
                 self.end(late, &format!("another client has come, from {from}"));
             }
         }
