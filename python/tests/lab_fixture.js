@@ -14,6 +14,7 @@ window.lab = {
       controller: ["pudica", "gcc"], downloads: ["cubic", "bbr", "quic", "video"],
     },
     lacking: {},
+    remarks: {},
     now: { seconds: 0, capacity_mbps: 25, queue_ms: 3.1, queue_kb: 10, flows: [{ name: "game", mbps: 14.2, dropped: 0 }] },
     keep: false,
     blind: false,

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -22,12 +23,17 @@ from gameway.lab import keeping, kinds, knobs, scenario, words
 from gameway.lab.desk import Counter, Desk
 from gameway.lab.downloads import Downloads, Visit
 from gameway.lab.figures import Figures
+from gameway.lab.filming import BEING_PREPARED
+from gameway.lab.kinds import film
 from gameway.lab.session import Session
 from gameway.live import competitors
 from gameway.live.merge import Competition, Parts
+from gameway.live.plan import Place
+from gameway.live.processes import Supervisor
 from gameway.report import played
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SECOND = 1_000_000_000
@@ -62,6 +68,11 @@ class Others:
     def __init__(self) -> None:
         self.there: list[str] = []
         self.told: list[str] = []
+        self.remarks: dict[str, str] = {}
+
+    @property
+    def wanted(self) -> list[str]:
+        return self.there
 
     def set(self, wanted: list[str]) -> None:
         self.there = wanted
@@ -362,7 +373,7 @@ def test_what_the_machine_lacks_is_said_of_each_download(
     monkeypatch.setattr(kinds.player, "why_not", lambda: ["live videos need dash.js"])
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "nginx" else f"/bin/{name}")
     monkeypatch.setattr(kinds.offers, "algorithms", lambda: ["cubic", "reno"])
-    found = kinds.lacking(print)
+    found = kinds.lacking(print, ["video"])
     assert found["video"].split("; ")[0] == "live videos need dash.js"
     assert "apt install nginx-light" in found["video"]
     assert found["bbr"] == "this kernel's TCP has no bbr: modprobe tcp_bbr"
@@ -391,7 +402,101 @@ def test_a_film_that_cannot_be_encoded_is_told(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(kinds.films, "make", fails)
     monkeypatch.setattr(kinds, "_lacks", lambda _: iter(()))
-    assert kinds.lacking(print) == {"video": "ffmpeg made no video: no space left"}
+    assert kinds.lacking(print, ["video"]) == {"video": "ffmpeg made no video: no space left"}
+    assert kinds.lacking(print) == {}, "nothing is encoded before it is wanted"
+
+
+@pytest.fixture
+def others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Downloads, list[str]]]:
+    """Downloads of which none is started, and the names of those that would be."""
+    (tmp_path / "raw").mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    supervisor = Supervisor(tmp_path / "raw", threading.Event())
+    nothing: Any = object()
+    made = Downloads(nothing, Place("", "", time.monotonic_ns()), nothing, supervisor, tmp_path)
+    begun: list[str] = []
+
+    def begin(name: str) -> Any:
+        begun.append(name)
+        return SimpleNamespace(processes=[], client=nothing)
+
+    monkeypatch.setattr(made, "_begin", begin)
+    monkeypatch.setattr(made, "_end", made.there.pop)
+    yield made, begun
+    made.filming.finish()
+
+
+def filmed(made: Downloads) -> list[str]:
+    """Wait until no film is being encoded; give what was told."""
+    end = time.monotonic() + 20
+    while made.filming.processes and time.monotonic() < end:
+        if told := made.look():
+            return told
+        time.sleep(0.01)
+    return []
+
+
+def program(file: Path, text: str) -> str:
+    file.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    file.chmod(0o755)
+    return str(file)
+
+
+def test_a_film_is_encoded_when_it_is_first_wanted_and_a_kept_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: tuple[Downloads, list[str]]
+) -> None:
+    made, begun = others
+    manifest = film(kinds.KINDS["video"]).folder / "manifest.mpd"
+    make = f"mkdir -p {manifest.parent}; echo $3 >> {tmp_path}/made; touch {manifest}"
+    monkeypatch.setattr(sys, "executable", program(tmp_path / "film", make))
+    made.set(["cubic", "video"])
+    assert (begun, made.wanted) == (["cubic"], ["cubic", "video"])
+    assert made.remarks == {"video": BEING_PREPARED}
+    # Who does not want it any more has it later at once.
+    made.set(["cubic"])
+    assert filmed(made) == []
+    assert (begun, made.wanted, made.remarks) == (["cubic"], ["cubic"], {})
+    made.set(["video"])
+    assert begun == ["cubic", "video"]
+    # One that is waited for begins by itself.
+    manifest.unlink()
+    made.set([])
+    made.set(["video"])
+    assert begun == ["cubic", "video"]
+    assert filmed(made) == []
+    assert begun == ["cubic", "video", "video"]
+    assert (tmp_path / "made").read_text() == "video\nvideo\n"
+
+
+def test_why_there_is_no_film_stands_beside_the_box_which_can_be_ticked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: tuple[Downloads, list[str]]
+) -> None:
+    made, begun = others
+    # A machine without ffmpeg.
+    (tmp_path / "setpriv").symlink_to(str(shutil.which("setpriv")))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for _ in range(2):
+        made.set(["video"])
+        assert (made.wanted, made.remarks) == (["video"], {"video": BEING_PREPARED})
+        (told,) = filmed(made)
+        assert told.startswith("the download video cannot be: ")
+        assert "No such file or directory: 'ffmpeg'" in told
+        assert made.remarks["video"] in told
+        assert (begun, made.wanted) == ([], [])
+
+
+def test_a_session_ends_what_is_being_encoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: tuple[Downloads, list[str]]
+) -> None:
+    made, _ = others
+    monkeypatch.setattr(sys, "executable", program(tmp_path / "film", "exec sleep 60"))
+    made.set(["video"])
+    (encoding,) = made.filming.processes.values()
+    made.finish()
+    assert encoding.popen.returncode == -signal.SIGTERM
+    assert made.remarks == {}
 
 
 def test_stays_of_a_video_begin_with_its_first_request(tmp_path: Path) -> None:

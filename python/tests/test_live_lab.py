@@ -40,6 +40,8 @@ pytestmark = [NEEDS_CHROMIUM, needs_live, pytest.mark.timed]
 HOUSE, PHONE = "192.0.2.1", "192.0.2.2"
 """Addresses for documentation (RFC 5737), in namespaces of the test."""
 WAIT_S = 20.0
+FILM_S = 120.0
+"""Longer no film takes that is encoded beside a session."""
 ASK = """fetch("/lab", {{
   method: {method!r}, body: {body}, headers: {{ Authorization: "Bearer {token}" }},
 }}).then(async (answer) => [answer.status, await answer.text()])"""
@@ -87,14 +89,20 @@ class Play:
 
 
 @contextmanager
-def play(name: str, folder: Path, *words: str, temporary: Path | None = None) -> Iterator[Play]:
+def play(
+    name: str,
+    folder: Path,
+    *words: str,
+    temporary: Path | None = None,
+    cache: Path | None = None,
+) -> Iterator[Play]:
     """Start it in a namespace; at the end it is ended if it still runs."""
     folder.mkdir(exist_ok=True)
     own = ["--out", str(folder / "kept"), *words]
     line = [sys.executable, "-m", "gameway", "play", "--lab", *own, "--size", "640x360",
             "--no-audio", "--no-https"]  # fmt: skip
     # The film of the video is encoded once for all tests.
-    cache = folder.parent.parent / "cache"
+    cache = cache or folder.parent.parent / "cache"
     surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "HOME": str(folder),
                     "XDG_CACHE_HOME": str(cache)}  # fmt: skip
     if temporary is not None:
@@ -142,9 +150,9 @@ class Page:
         return int(self.made.evaluate(self.page, "gameway.frames"))
 
 
-def eventually(holds: Callable[[], bool]) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = WAIT_S) -> bool:
     """Whether it holds within the waiting time."""
-    until = time.monotonic() + WAIT_S
+    until = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > until:
             return False
@@ -322,14 +330,26 @@ def with_video() -> None:
 @pytest.mark.usefixtures("with_video")
 def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
     words = ["--here", "--keep", "--capacity", "6 Mb/s"]
+    cache = tmp_path / "cache"
     with (
         house() as (home, _),
-        play(home, tmp_path / "run", *words) as one,
+        play(home, tmp_path / "run", *words, cache=cache) as one,
         browser(tmp_path / "profile", *inside(home)) as made,
     ):
         page = Page(made, one.links[0])
         assert page.ask()[1]["lacking"] == {}
         assert eventually(lambda: page.flow("game") > 1)
+        # Its film is encoded now that it is wanted; meanwhile the game goes on.
+        assert not (cache / "gameway" / "films").exists()
+        page.turn(downloads=["video"])
+        assert page.ask()[1]["knobs"]["downloads"] == ["video"]
+        assert page.ask()[1]["remarks"]["video"].startswith("It is being prepared")
+        before = page.frames()
+        assert eventually(lambda: page.frames() > before + 60)
+        assert eventually(lambda: page.ask()[1]["remarks"] == {}, FILM_S)
+        assert eventually(lambda: page.flow("video") > 1)
+        page.turn(downloads=[])
+        assert eventually(lambda: page.flow("video") == 0)
         for _ in range(2):
             assert page.flow("video") == 0
             page.turn(downloads=["video"])
@@ -351,13 +371,13 @@ def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
     assert (run / "segments-of-video.csv").is_file()
     again = gw.load(kept.path)
     assert [(one.name, one.kind) for one in again.competitor] == [
-        ("video", "dash"), ("video-2", "dash"), ("video-3", "dash"),
+        ("video", "dash"), ("video-2", "dash"), ("video-3", "dash"), ("video-4", "dash"),
     ]  # fmt: skip
     # Each stay begins with the first segment. A player that finds the link faster than it believed
     # asks for this segment once more, at another level.
     begun = [round(1000 * float(one.start.removesuffix(" us"))) for one in again.competitor]
     asked = segments.sort("requested_ns").filter(pl.col("requested_ns").is_in(begun))
-    assert asked["segment"].to_list() == [0, 0, 0]
+    assert asked["segment"].to_list() == [0, 0, 0, 0]
 
 
 @pytest.mark.usefixtures("with_video")
@@ -380,6 +400,7 @@ def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
             with browser(tmp_path / "profile", *inside(home)) as viewer:
                 page = Page(viewer, playing.links[0])
                 page.turn(downloads=["video"])
+                assert eventually(lambda: page.ask()[1]["remarks"] == {}, FILM_S)
                 assert eventually(lambda: page.flow("video") > 1)
             assert any("chromium" in one for one in left(home))
             playing.process.kill()

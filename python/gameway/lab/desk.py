@@ -128,7 +128,7 @@ class Desk:
         self.figures.add(self.link.tell())
         for told in self.downloads.look():
             self.note = told
-            self._note({DOWNLOADS: list(self.downloads.there)})
+            self._note({DOWNLOADS: self.downloads.wanted})
         self._play_on()
 
     def state(self) -> dict[str, Any]:
@@ -143,7 +143,8 @@ class Desk:
             "now": None if blind else self.figures.now(),
         }
         if not blind:
-            shown |= {"knobs": self.turned, "choices": self._choices(), "lacking": self.lacking}
+            shown |= {"knobs": self.turned, "choices": self._choices(), "lacking": self.lacking,
+                      "remarks": self.downloads.remarks}  # fmt: skip
         return shown
 
     def begin(self) -> None:

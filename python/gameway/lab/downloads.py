@@ -18,7 +18,8 @@ import polars as pl
 
 from gameway import _core
 from gameway.errors import GamewayError
-from gameway.lab.kinds import VIEW, film
+from gameway.lab.filming import Filming
+from gameway.lab.kinds import KINDS, VIEW, film
 from gameway.live import competitors, quic
 from gameway.live.merge import Competition
 from gameway.live.plan import HTTP_PORT, IPERF_PORT, PLAYER, QUIC, VIDEO
@@ -84,23 +85,43 @@ class Downloads:
     gone: dict[str, list[Visit]] = field(default_factory=dict)
     leaving: list[Visit] = field(default_factory=list)
     """Videos whose browsers are still ending."""
+    awaited: list[str] = field(default_factory=list)
+    """Wanted, but their films are still being encoded."""
     visits: int = 0
+
+    def __post_init__(self) -> None:
+        self.filming = Filming(self.supervisor)
 
     @property
     def names(self) -> list[str]:
         """Those that this session has flows for: what the machine offered when it began."""
         return [one["name"] for one in self.plan.competitors]
 
+    @property
+    def wanted(self) -> list[str]:
+        """Those that are there, and those that are about to be."""
+        return [*self.there, *self.awaited]
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        """What is to be said beside the box of a download."""
+        return self.filming.remarks()
+
     def set(self, wanted: list[str]) -> None:
         """Let these be there, and no other."""
+        self.awaited = [one for one in self.awaited if one in wanted]
         for name in [one for one in self.there if one not in wanted]:
             self._end(name)
-        for name in [one for one in wanted if one not in self.there]:
-            self.there[name] = self._begin(name)
+        for name in [one for one in wanted if one not in self.wanted]:
+            if KINDS[name].get("kind") == VIDEO and not self.filming.is_there(name):
+                self.awaited.append(name)
+            else:
+                self.there[name] = self._begin(name)
 
     def finish(self) -> None:
         """End all, and wait until they have written what they have."""
         self.set([])
+        self.filming.finish()
         end = time.monotonic() + END_S
         for visit in self.leaving:
             with suppress(subprocess.TimeoutExpired):
@@ -116,7 +137,9 @@ class Downloads:
 
     def look(self) -> list[str]:
         """Let clients begin whose servers are set up; give what those said that have ended."""
-        told = []
+        told: list[str] = []
+        for name in self.filming.ended():
+            told += self._has_film(name)
         for visit in self._ended():
             self.leaving.remove(visit)
             self._see_off(visit)
@@ -129,6 +152,15 @@ class Downloads:
             elif visit.client is None and self._is_set_up(visit):
                 self._fetch(visit)
         return told
+
+    def _has_film(self, name: str) -> Iterator[str]:
+        """Let a download begin whose film is there, if it is still wanted."""
+        is_wanted = name in self.awaited
+        self.awaited = [one for one in self.awaited if one != name]
+        if name in self.filming.failures:
+            yield f"the download {name} cannot be: {self.filming.failures[name]}"
+        elif is_wanted:
+            self.there[name] = self._begin(name)
 
     def competitions(self) -> dict[str, Competition]:
         """Give what came of each, of all its stays."""

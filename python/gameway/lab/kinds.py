@@ -12,7 +12,7 @@ from gameway.live.video import films, player
 from gameway.live.video.content import Content
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 KINDS: dict[str, dict[str, Any]] = {
     "cubic": {"congestion_control": "cubic"},
@@ -27,19 +27,20 @@ KINDS: dict[str, dict[str, Any]] = {
 """What each is, as a competitor of an experiment file. Pictures of the video are small: the path
 carries its bitrates, and this machine encodes and decodes its pixels beside the game's."""
 CONTENT_S = 24
-"""What is encoded of the video before the first session: the scenes, calm and busy, once."""
+"""What is encoded of the video once: the scenes, calm and busy."""
 VIEW = (640, 360)
 """The player's window, whose pixels this machine draws."""
 
 
-def lacking(tell: Callable[[str], None]) -> dict[str, str]:
+def lacking(tell: Callable[[str], None], at_once: Collection[str] = ()) -> dict[str, str]:
     """Say of each kind that this machine cannot do why, and what to install.
 
-    The video's film is encoded here if it is not there yet, which takes seconds once.
+    A video that must begin `at_once` has its film encoded here if it is not there yet, which takes
+    seconds once; others have it when they are first wanted (`gameway.lab.filming`).
     """
     found = {name: "; ".join(_lacks(one)) for name, one in KINDS.items()}
     for name, one in KINDS.items():
-        if one.get("kind") == VIDEO and not found[name]:
+        if name in at_once and one.get("kind") == VIDEO and not found[name]:
             try:
                 films.make(film(one), tell)
             except (GamewayError, OSError) as error:

@@ -107,7 +107,8 @@ class Session:
             one.mkdir()
         self.socket = folder / "desk"
         self.supervisor = Supervisor(raw, stopping)
-        self.lacking = lacking(print)
+        # The times of a scenario hold from its first session on.
+        self.lacking = lacking(print, told.downloads if told is not None else ())
         """Downloads that this machine cannot do, with the reason."""
         self.check_downloads()
         self.plan = self._plan(LONG_NS)

@@ -89,12 +89,16 @@ class Supervisor:
         *,
         may_end: bool = False,
         environment: Mapping[str, str] | None = None,
+        at_death: str = "KILL",
     ) -> Process:
-        """Start a process; its output goes to NAME.out and NAME.err."""
+        """Start a process; its output goes to NAME.out and NAME.err.
+
+        It gets the signal `at_death` when this process is gone.
+        """
         out, err = self.logs / f"{name}.out", self.logs / f"{name}.err"
         with out.open("wb") as stdout, err.open("wb") as stderr:
             popen = subprocess.Popen(  # noqa: S603 (commands of this package)
-                [setpriv(), "--pdeathsig", "KILL", "--", *command],
+                [setpriv(), "--pdeathsig", at_death, "--", *command],
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,

@@ -113,7 +113,7 @@ def cache() -> Path:
 
 def make(film: Film, tell: Callable[[str], None]) -> Path:
     """Give the folder of a film's segments; encode and cut what of it is missing."""
-    if (film.folder / MANIFEST).is_file():
+    if is_kept(film):
         return film.folder
     own = cache() / film.key
     own.mkdir(parents=True, exist_ok=True)
@@ -132,9 +132,14 @@ def make(film: Film, tell: Callable[[str], None]) -> Path:
     return film.folder
 
 
+def is_kept(film: Film) -> bool:
+    """Whether a film was made before."""
+    return (film.folder / MANIFEST).is_file()
+
+
 def kept(film: Film) -> Path:
     """Give the folder of a film that was made before; GamewayError if it is not there."""
-    if not (film.folder / MANIFEST).is_file():
+    if not is_kept(film):
         raise GamewayError(f"{film.folder}: there is no video any more; the same command makes it")
     return film.folder
 

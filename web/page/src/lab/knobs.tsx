@@ -107,13 +107,24 @@ function Downloads({ lab, state }: OfLab) {
     <fieldset class="knob">
       <legend>Downloads</legend>
       {state.choices.downloads.map((kind) => (
-        <label key={kind}>
-          <input type="checkbox" name="downloads" checked={value.includes(kind)} onChange={() => toggle(kind)} />
-          {kind}
-        </label>
+        <div key={kind} class="download">
+          <label>
+            <input
+              type="checkbox"
+              name="downloads"
+              checked={value.includes(kind)}
+              aria-describedby={`remark-${kind}`}
+              onChange={() => toggle(kind)}
+            />
+            {kind}
+          </label>
+          <p id={`remark-${kind}`} role="status">
+            {state.remarks[kind]}
+          </p>
+        </div>
       ))}
       {Object.entries(state.lacking).map(([kind, why]) => (
-        <div key={kind} class="lacking">
+        <div key={kind} class="download">
           <label>
             <input type="checkbox" disabled aria-describedby={`lacking-${kind}`} />
             {kind}

@@ -50,6 +50,8 @@ export interface Open extends Always {
   choices: Choices;
   // Downloads that the lab's machine cannot do, with the reason.
   lacking: Record<string, string>;
+  // What stands beside the box of another one: it is being prepared, or why it did not begin.
+  remarks: Record<string, string>;
 }
 
 // The player must not see the condition.
