@@ -28,6 +28,7 @@ from test_play import left_over
 from witness import of_times
 
 import gameway as gw
+from gameway import report
 from gameway.live.video import player
 from gameway.metrics.run import run_metrics
 from gameway.metrics.source import finished_runs
@@ -347,19 +348,19 @@ def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
         before = page.frames()
         assert eventually(lambda: page.frames() > before + 60)
         assert eventually(lambda: page.ask()[1]["remarks"] == {}, FILM_S)
-        assert eventually(lambda: page.flow("video") > 1)
+        assert eventually(lambda: page.flow("video") > 1), page.ask()
         page.turn(downloads=[])
         assert eventually(lambda: page.flow("video") == 0)
         for _ in range(2):
             assert page.flow("video") == 0
             page.turn(downloads=["video"])
-            assert eventually(lambda: page.flow("video") > 1)
+            assert eventually(lambda: page.flow("video") > 1), page.ask()
             assert eventually(lambda: page.ask()[1]["now"]["queue_ms"] > 5)
             page.turn(downloads=[])
             assert eventually(lambda: page.flow("video") == 0)
         # It can be had again at once, while the browser before it is still ending.
         page.turn(downloads=["video"])
-        assert eventually(lambda: page.flow("video") > 1)
+        assert eventually(lambda: page.flow("video") > 1), page.ask()
         code, said = one.end()
         assert code == 0, said
     kept = gw.Results.open(tmp_path / "run" / "kept")
@@ -378,6 +379,13 @@ def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
     begun = [round(1000 * float(one.start.removesuffix(" us"))) for one in again.competitor]
     asked = segments.sort("requested_ns").filter(pl.col("requested_ns").is_in(begun))
     assert asked["segment"].to_list() == [0, 0, 0, 0]
+    # In the simulator each stay is a video of its own, and the report tells of all.
+    simulated = gw.run(again, tmp_path / "again")
+    shown = simulated.segments().collect()
+    assert set(shown["flow"]) == {"video", "video-2", "video-3", "video-4"}
+    report.write(simulated, tmp_path / "again.html", save_files=False)
+    told = (tmp_path / "again.html").read_text(encoding="utf-8")
+    assert {"video-2", "video-3", "video-4"} <= set(re.findall(r"video-\d", told))
 
 
 @pytest.mark.usefixtures("with_video")
@@ -401,7 +409,7 @@ def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
                 page = Page(viewer, playing.links[0])
                 page.turn(downloads=["video"])
                 assert eventually(lambda: page.ask()[1]["remarks"] == {}, FILM_S)
-                assert eventually(lambda: page.flow("video") > 1)
+                assert eventually(lambda: page.flow("video") > 1), page.ask()
             assert any("chromium" in one for one in left(home))
             playing.process.kill()
             assert eventually(lambda: left(home) == []), left(home)

@@ -21,7 +21,7 @@ from metrics_fixture import (
 
 from gameway.metrics import per_run_table, summary_table
 from gameway.metrics.convergence import convergence_s
-from gameway.metrics.presence import common, length_s, presence, within
+from gameway.metrics.presence import common, either, length_s, presence, within
 from gameway.metrics.series import whole_bins
 from gameway.metrics.statistics import rate_ratio
 from gameway.metrics.windows import Window
@@ -50,6 +50,13 @@ def test_spans_in_common_and_in_a_window() -> None:
     assert common([late, other]) == [Window(20.0, 22.0), Window(44.0, 50.0)]
     assert length_s(within(late, Window(25.0, 41.0))) == 6.0
     assert within(late, Window(31.0, 39.0)) == []
+
+
+def test_spans_in_which_either_is_there() -> None:
+    late = presence(LATE, RUN)
+    assert either([late, [Window(25.0, 35.0)]]) == [Window(20.0, 35.0), Window(40.0, 50.0)]
+    assert either([late, [Window(30.0, 40.0)]]) == [Window(20.0, 50.0)]
+    assert either([]) == []
 
 
 def test_bins_lie_in_a_span_with_their_whole_length() -> None:
@@ -81,6 +88,42 @@ def made(folder: Path, **late: Any) -> dict[str, dict[str, Any]]:
         pl.concat([rows, own]).write_parquet(run / f"{table}.parquet")
     rows = per_run_table(FolderResults(folder, results.manifest))
     return {row["stream"]: row for row in rows.iter_rows(named=True)}
+
+
+def competed(folder: Path, *spans: tuple[str, str]) -> dict[str, Any]:
+    """Metrics of a minute: "game" has 20 Mb/s, and each competitor 10 Mb/s while it is there."""
+    quiet = Condition({"controller": "pudica"}, Behaviour(ripple=0.0), competitor=None)
+    results = make_results(folder, [quiet], runs=1, timing=Timing(duration=60.0))
+    run = folder / "runs" / results.runs["id"][0]
+    spec = json.loads((run / "spec.json").read_text())
+    spec["competitor"] = [
+        {"name": f"video-{number}", "start": start, "stop": stop}
+        for number, (start, stop) in enumerate(spans)
+    ]
+    (run / "spec.json").write_text(json.dumps(spec))
+    bins = pl.read_parquet(run / "bins.parquet").with_columns(pl.col("flow").cast(pl.String))
+    own = [
+        bins.filter(
+            pl.col("bin_start_ns").is_between(*span.nanoseconds, closed="left")
+        ).with_columns(
+            pl.lit(flow["name"]).alias("flow"), pl.col("sent_bytes", "received_bytes") // 2
+        )
+        for flow in spec["competitor"]
+        for span in presence(flow, RUN)
+    ]
+    pl.concat([bins, *own]).write_parquet(run / "bins.parquet")
+    (row,) = per_run_table(FolderResults(folder, results.manifest)).iter_rows(named=True)
+    return row
+
+
+@pytest.mark.parametrize("gap", [0, 18])
+def test_a_share_is_of_the_time_in_which_a_competitor_is_there(tmp_path: Path, gap: int) -> None:
+    found = competed(tmp_path, ("10 s", "20 s"), (f"{20 + gap} s", "50 s"))
+    assert found["game_mbps"] == pytest.approx(20.0, abs=1e-6)
+    assert found["competitor_mbps"] == pytest.approx(10.0, abs=1e-6)
+    # Of three flows two have half of what the other one has.
+    expected = 40.0**2 / (3 * (400.0 + 100.0 + 100.0))
+    assert found["jain_index"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_stream_is_measured_while_it_is_there(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ from gameway.figures.facets import (
     width,
     zoom,
 )
-from gameway.metrics.network import capacity_mbps
-from gameway.metrics.presence import presence
+from gameway.metrics.network import capacity_over
+from gameway.metrics.presence import either, length_s, presence
 from gameway.metrics.quantities import seconds
 from gameway.metrics.series import BIN_S, MeanSeries, bitrates_of, mean_over_runs, wider
 from gameway.metrics.source import competitors, streams
@@ -41,9 +41,11 @@ from gameway.metrics.summary import Condition, conditions
 from gameway.metrics.table import per_run_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from gameway.metrics.presence import Spans
     from gameway.metrics.source import ResultFolder, Run
+    from gameway.metrics.windows import Window
 
 # Points of one figure that a browser draws fluently and that keep a report small.
 MAX_POINTS = 30_000
@@ -204,30 +206,36 @@ def dashed(channel: str, values: Iterable[float]) -> list[Any]:
 
 
 def _markers(results: ResultFolder, where: Where | None) -> pl.DataFrame:
-    """Start and stop of the competition and the fair share (Mb/s) of every condition."""
+    """Starts and stops of the competition and the fair share (Mb/s) of every condition."""
     parts = []
     for condition in _conditions(results, where):
         first = condition.runs[0]
-        competing = first.windows.competing
+        spans: Sequence[Window | None] = _competition(first) or [None]
         columns = {
-            "start_s": [competing.start_s if competing else None],
-            "stop_s": [competing.stop_s if competing else None],
-            "fair_mbps": [_fair_share(first)],
+            "start_s": [span.start_s if span else None for span in spans],
+            "stop_s": [span.stop_s if span else None for span in spans],
+            "fair_mbps": [_fair_share(first)] * len(spans),
         }
-        row = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
-        parts.append(_keyed(row, condition))
+        rows = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
+        parts.append(_keyed(rows, condition))
     return pl.concat(parts)
 
 
 def _fair_share(run: Run) -> float | None:
-    flows = len(streams(run.spec)) + len(competitors(run.spec))
-    if flows == 1:
+    rivals, whole = competitors(run.spec), run.windows.run
+    if len(streams(run.spec)) + len(rivals) == 1:
         return None
-    link = run.link()
-    window = run.windows.competing or run.windows.run
-    capacity = capacity_mbps(link, window)
+    spans = _competition(run) or [whole]
+    # Of those that come one after another, fewer are there at a time.
+    there = sum(length_s(presence(flow, whole)) for flow in rivals) / length_s(spans)
+    capacity = capacity_over(run.link(), spans)
     # A window shorter than a bin has no capacity that was measured.
-    return None if math.isnan(capacity) else round(capacity / flows, 3)
+    return None if math.isnan(capacity) else round(capacity / (len(streams(run.spec)) + there), 3)
+
+
+def _competition(run: Run) -> Spans:
+    """When at least one competitor is there."""
+    return either(presence(flow, run.windows.run) for flow in competitors(run.spec))
 
 
 def _conditions(results: ResultFolder, where: Where | None) -> list[Condition]:

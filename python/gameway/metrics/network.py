@@ -7,11 +7,13 @@ overhead, RFC 8868, section 3.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 if TYPE_CHECKING:
+    from gameway.metrics.presence import Spans
     from gameway.metrics.windows import Window
 
 DELAY_LIMITS_MS = (10, 20, 50, 100)
@@ -70,6 +72,14 @@ def capacity_mbps(link: pl.DataFrame, window: Window) -> float:
     if rows.is_empty():
         return NAN
     return total(rows, "capacity_bytes") * 8.0 / (rows.height * 0.5) / 1e6
+
+
+def capacity_over(link: pl.DataFrame, spans: Spans) -> float:
+    """The same over several spans of time."""
+    rates = [(capacity_mbps(link, span), span.length_s) for span in spans]
+    known = [(rate, length) for rate, length in rates if not math.isnan(rate)]
+    whole = sum(length for _, length in known)
+    return sum(rate * length for rate, length in known) / whole if whole else NAN
 
 
 def in_window(table: pl.DataFrame, time_column: str, window: Window) -> pl.DataFrame:

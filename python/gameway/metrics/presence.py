@@ -47,6 +47,18 @@ def common(flows: Iterable[Spans]) -> Spans:
     return sorted(first, key=lambda span: span.start_s)
 
 
+def either(flows: Iterable[Spans]) -> Spans:
+    """The spans in which at least one flow is there."""
+    found: Spans = []
+    for span in sorted((one for spans in flows for one in spans), key=lambda one: one.start_s):
+        if found and span.start_s <= found[-1].stop_s:
+            latest = max(span.stop_s, found[-1].stop_s)
+            found[-1] = Window(found[-1].start_s, latest)
+        else:
+            found.append(span)
+    return found
+
+
 def length_s(spans: Spans) -> float:
     """Seconds of all spans together."""
     return sum(span.length_s for span in spans)

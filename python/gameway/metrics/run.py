@@ -23,7 +23,7 @@ from gameway.metrics.mos import (
     planned_frame_loss_percent,
 )
 from gameway.metrics.picture import Picture, picture_of
-from gameway.metrics.presence import Spans, common, length_s, presence, within
+from gameway.metrics.presence import Spans, common, either, length_s, presence, within
 from gameway.metrics.quantities import seconds
 from gameway.metrics.series import Bitrates, bitrates_from
 from gameway.metrics.source import Run, competitors, link_of, rows_of_link, streams
@@ -189,12 +189,12 @@ def _competition(
     rivals = competitors(run.spec)
     if windows.difference is None:
         return {"jain_index": jain_index(_shares(streams(run.spec), run, bitrates, windows.run))}
-    both = within(there, windows.difference)
+    beside = within(either(presence(flow, windows.run) for flow in rivals), windows.difference)
+    both = common([there, beside])
     game = bitrates.mean_over(str(stream["name"]), both)
-    rival = sum(bitrates.mean_over(str(flow["name"]), both) for flow in rivals) / len(rivals)
+    rival = _rate_of_each(run, bitrates, rivals, both)
     followed = adaptation(*bitrates.while_there(str(stream["name"]), there), windows)
-    path = rows_of_link(tables.link, "path")
-    capacity = network.capacity_mbps(path, windows.difference)
+    capacity = network.capacity_over(rows_of_link(tables.link, "path"), beside)
     return {
         "original_mbps": followed.original.mean if followed else NAN,
         "adjusted_mbps": followed.adjusted.mean if followed else NAN,
@@ -207,6 +207,13 @@ def _competition(
             _shares(streams(run.spec), run, bitrates, windows.difference, and_also=rivals)
         ),
     }
+
+
+def _rate_of_each(run: Run, bitrates: Bitrates, flows: list[dict[str, Any]], spans: Spans) -> float:
+    """What a flow has on average while it is there: all together, by how many there are."""
+    own = [length_s(common([presence(flow, run.windows.run), spans])) for flow in flows]
+    all_together = sum(bitrates.mean_over(str(flow["name"]), spans) for flow in flows)
+    return all_together * length_s(spans) / sum(own) if sum(own) else NAN
 
 
 def _between_streams(
@@ -226,9 +233,17 @@ def _shares(
     window: Window,
     and_also: Sequence[dict[str, Any]] = (),
 ) -> list[float]:
-    """Mean bitrates in the part of a window in which all `flows` are there, Mb/s."""
-    spans = within(common(presence(flow, run.windows.run) for flow in flows), window)
-    return [bitrates.mean_over(str(flow["name"]), spans) for flow in [*flows, *and_also]]
+    """Mean bitrates in the part of a window in which all `flows` are there, Mb/s.
+
+    Others have theirs of the part in which they are there, too.
+    """
+    whole = run.windows.run
+    spans = within(common(presence(flow, whole) for flow in flows), window)
+    own = [common([presence(flow, whole), spans]) for flow in and_also]
+    return [
+        bitrates.mean_over(str(flow["name"]), there)
+        for flow, there in zip([*flows, *and_also], [*[spans] * len(flows), *own], strict=True)
+    ]
 
 
 def _keyed(frame: pl.DataFrame, keys: dict[str, str]) -> pl.DataFrame:

@@ -11,7 +11,9 @@ competes from 185 s to 370 s:
 
 Generalisation: a competition shorter than the paper's 185 s has the 60 s and the 35 s shortened in
 proportion (a 74 s one has 24 s and 14 s); in a longer one they stay. With several competitors,
-the competition reaches from the first start to the last stop.
+the competition reaches from the first start to the last stop. Where they come one after another,
+shares of the link are of the time in which at least one is there (`gameway.metrics.run`); what else
+is told of the competition is of the time between them, too.
 """
 
 from __future__ import annotations

@@ -119,4 +119,7 @@ def _estimate(row: dict[str, Any], name: str) -> str:
 
 
 def _times(phases: list[Phase]) -> str:
-    return f"{listed([f'{one.start_s:g} to {one.stop_s:g}' for one in joined_spans(phases)])} s"
+    spans = joined_spans(phases)
+    # What was played has times of microseconds.
+    told = [f"{round(one.start_s, 2):g} to {round(one.stop_s, 2):g}" for one in spans]
+    return f"{listed(told)} s"
