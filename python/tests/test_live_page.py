@@ -320,6 +320,22 @@ def test_a_lab_that_is_looked_at_is_asked_each_second(opener: Opener) -> None:
     assert page.evaluate("lab.looks") - before <= 1
 
 
+def test_what_stands_beside_a_box_fits_into_the_panel(opener: Opener) -> None:
+    why = f"ffmpeg made no video: {'/a-folder-that-has-a-long-name' * 4}: No space left on device"
+    remarks, lacking = json.dumps({"video": why}), json.dumps({"ftp": why})
+    page = in_lab(opener, f"lab.state.remarks = {remarks}; lab.state.lacking = {lacking};")
+    for name in ("remark-video", "lacking-ftp"):
+        page.until(f"document.getElementById('{name}').textContent.includes('No space left')")
+    boxes = "[...document.querySelectorAll('#lab input[type=checkbox]')]"
+    beside = f"{boxes}.filter(it => !it.disabled && it.ariaDescribedByElements?.[0]?.textContent)"
+    assert page.evaluate(f"{beside}.map(it => it.parentElement.textContent)") == ["video"]
+    for width in (390, 1280):
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        page.made.call("Emulation.setDeviceMetricsOverride", size, page.session)
+        wider = "(it => it.scrollWidth - it.clientWidth)(document.getElementById('lab'))"
+        assert page.evaluate(wider) == 0
+
+
 def test_a_blind_test_shows_neither_knobs_nor_figures(opener: Opener) -> None:
     page = in_lab(opener, "lab.state.blind = true; lab.state.note = 'Play until it ends.';")
     page.evaluate("document.getElementById('show').click()")

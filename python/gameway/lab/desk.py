@@ -128,7 +128,9 @@ class Desk:
         self.figures.add(self.link.tell())
         for told in self.downloads.look():
             self.note = told
-            self._note({DOWNLOADS: self.downloads.wanted})
+        wanted = self.downloads.wanted
+        if set(wanted) != set(self.turned[DOWNLOADS]):
+            self._note({DOWNLOADS: wanted})
         self._play_on()
 
     def state(self) -> dict[str, Any]:

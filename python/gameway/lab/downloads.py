@@ -139,7 +139,7 @@ class Downloads:
         """Let clients begin whose servers are set up; give what those said that have ended."""
         told: list[str] = []
         for name in self.filming.ended():
-            told += self._has_film(name)
+            self._has_film(name)
         for visit in self._ended():
             self.leaving.remove(visit)
             self._see_off(visit)
@@ -153,13 +153,12 @@ class Downloads:
                 self._fetch(visit)
         return told
 
-    def _has_film(self, name: str) -> Iterator[str]:
+    def _has_film(self, name: str) -> None:
         """Let a download begin whose film is there, if it is still wanted."""
         is_wanted = name in self.awaited
         self.awaited = [one for one in self.awaited if one != name]
-        if name in self.filming.failures:
-            yield f"the download {name} cannot be: {self.filming.failures[name]}"
-        elif is_wanted:
+        # Why there is none stands beside its box.
+        if is_wanted and name not in self.filming.failures:
             self.there[name] = self._begin(name)
 
     def competitions(self) -> dict[str, Competition]:
