@@ -45,6 +45,11 @@ impl Clips {
         }
     }
 
+    /// When [`Self::serve`] or [`Self::serve_alone`] has something to do though no program says anything.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.0.as_ref().and_then(Clipboard::next_deadline)
+    }
+
     /// Readable when programs have said something.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.0.as_ref().map(Clipboard::descriptor)
@@ -73,4 +78,54 @@ fn serve(
 
 fn no_more(error: &DesktopError) {
     tell("no clipboard", &error.to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SourceConfig;
+    use gameway_desktop::{Screen, Surroundings};
+    use gameway_units::Duration;
+
+    /// Removed with the test.
+    struct Folder(std::path::PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_program_that_does_not_answer_is_waited_for_until_a_deadline() {
+        let name = format!("gameway-clips-{}", std::process::id());
+        let folder = Folder(std::env::temp_dir().join(name));
+        std::fs::create_dir(&folder.0).expect("a new folder");
+        let screen = match Screen::start(320, 180, &folder.0) {
+            Err(error @ DesktopError::NotInstalled { .. }) => return eprintln!("skipped: {error}"),
+            started => started.expect("a screen"),
+        };
+        let (display, authority) = (Some(screen.display()), Some(screen.authority()));
+        let config = HostConfig {
+            input: true,
+            source: SourceConfig::X11 { display: display.map(str::to_owned) },
+            surroundings: Surroundings {
+                authority: authority.map(std::path::Path::to_owned),
+                ..Surroundings::default()
+            },
+            ..HostConfig::default()
+        };
+        let mut clips = Clips::open(&config, display);
+        assert_eq!(clips.next_deadline(), None);
+        // It has something in the clipboard, and never looks at who asks.
+        let mut silent = Clipboard::connect(display, authority).expect("a screen");
+        silent.give("nobody gets this").expect("a screen");
+        let now = Instant::ZERO + Duration::from_secs(7);
+        clips.0.as_mut().expect("a clipboard").ask(now).expect("a screen");
+        clips.serve_alone(now);
+        let due = now.saturating_add(Duration::from_secs(2));
+        assert_eq!(clips.next_deadline(), Some(due));
+        clips.serve_alone(due);
+        assert_eq!(clips.next_deadline(), None, "what is over is waited for no longer");
+    }
 }

@@ -119,6 +119,15 @@ impl Played {
         std::iter::empty()
     }
 
+    /// When [`Self::show`] or [`Self::serve_alone`] is due though nothing is readable.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        match self {
+            #[cfg(feature = "x11")]
+            Self::Screen(_, _, _, clips) => clips.next_deadline(),
+            _ => None,
+        }
+    }
+
     /// Notes when the test card is given what it has to answer, and when it has answered.
     fn watch(&mut self, session: &mut Session) {
         #[cfg(feature = "x11")]

@@ -380,7 +380,8 @@ impl Host {
         let drawn = self.stays.current.as_ref().map(|_| &self.drawn);
         let look = drawn.and_then(|drawn| drawn.next_look(now));
         let (stays, wires) = (self.stays.next_deadline(), self.wires.next_deadline());
-        let deadlines = [stays, wires, self.watching.next_deadline(), look];
+        let (watching, played) = (self.watching.next_deadline(), self.played.next_deadline());
+        let deadlines = [stays, wires, watching, played, look];
         let deadline = deadlines.into_iter().flatten().min();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
