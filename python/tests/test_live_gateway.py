@@ -12,8 +12,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from home_fixture import LAN, Home, home, inside, program, run, why_not
 from live_fixture import needs_live
-from router_fixture import LAN, Home, home, inside, program, run, why_not
 from witness import of_times
 
 if TYPE_CHECKING:
