@@ -27,7 +27,7 @@ NAMES = [
         "gamepads",
         "game",
     ),
-    *("port", "certificate", "devices", "ways", "outside"),
+    *("port", "certificate", "devices", "ways", "outside", "port mapping"),
     *("lab namespaces", "lab tools", "lab downloads"),
 ]
 needs_stream = pytest.mark.skipif(not ENCODERS, reason="needs a build with live streams")

@@ -46,10 +46,11 @@ LAYERS: dict[str, set[str]] = {
     "runtime": {"units", "events"},
     "desktop": {"units", "input", "runtime"},
     "testbed": {"units"},
+    "port-mapping": set(),
     "webrtc": {"units", "control", "session"},
     "stream": {
         *("units", "control", "media", "session", "input"),
-        *("codec", "desktop", "events", "runtime", "webrtc"),
+        *("codec", "desktop", "events", "port-mapping", "runtime", "webrtc"),
     },
     "python": {*CORE, "events", "experiment", "sim", "download", "link", "runtime", "stream"},
     "fuzz": {*CORE, "codec", "link", "sim", "stream", "testbed", "webrtc"} - {"quic"},

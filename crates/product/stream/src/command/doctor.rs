@@ -34,6 +34,7 @@ const STATE: usize = 7;
 const LACKING: u8 = 1;
 const SETTINGS: &[Setting] = settings! {
     "listen" => "listen",
+    "map_ports" => "map-ports",
     "stun" => "stun",
     "turn" => "turn",
     "turn_credentials" => "turn-credentials",
@@ -175,6 +176,7 @@ fn say(text: &str) {
 /// All checks of this program, in their order.
 fn trials(names: Names, folder: &Path, config: HostConfig) -> Vec<Trial> {
     let listen = config.listen.0;
+    let outside = config.clone();
     let [for_screen, for_sound] = [folder.to_owned(), folder.to_owned()];
     let mut all = vec![
         trial("screen", move || desk::screen(&for_screen)),
@@ -191,7 +193,8 @@ fn trials(names: Names, folder: &Path, config: HostConfig) -> Vec<Trial> {
         trial("certificate", network::certificate),
         trial("devices", network::devices),
         trial("ways", move || network::ways(listen)),
-        trial("outside", move || network::outside(&config)),
+        trial("outside", move || network::outside(&outside)),
+        trial("port mapping", move || network::mapped(&config)),
     ]);
     all
 }

@@ -33,6 +33,7 @@ pub(super) const SETTINGS: &[Setting] = settings! {
     "circuit_breaker" => "circuit-breaker",
     "listen" => "listen",
     "tcp" => "tcp",
+    "map_ports" => "map-ports",
     "stun" => "stun",
     "turn" => "turn",
     "turn_credentials" => "turn-credentials",

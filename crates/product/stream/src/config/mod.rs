@@ -131,6 +131,9 @@ pub struct HostConfig {
     /// media.
     #[default = true]
     pub tcp: bool,
+    /// Whether the router is asked to hand on this port from the internet (PCP, NAT-PMP, UPnP) while the host runs: anyone can open
+    /// the page then.
+    pub map_ports: bool,
     /// A STUN server, HOST:PORT: it is asked under which address others see this machine, and so are browsers.
     #[schemars(extend("x-none" = "nobody is asked"))]
     pub stun: Option<String>,

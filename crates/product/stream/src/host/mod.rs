@@ -8,6 +8,7 @@ mod encoders;
 pub mod encoding;
 pub mod hand;
 mod log;
+pub(crate) mod mapping;
 mod metrics;
 #[cfg(feature = "x11")]
 mod pads;

@@ -7,6 +7,7 @@ use crate::error::system;
 use crate::host::drawn::Drawn;
 use crate::host::encoding::{Job, Made};
 use crate::host::log::HostLog;
+use crate::host::mapping::Mapping;
 use crate::host::metrics::Metrics;
 use crate::host::page::PageCounts;
 use crate::host::played::Played;
@@ -73,7 +74,8 @@ pub fn run(
 ) -> Result<HostReport, StreamError> {
     let mut host = Host::new(config, sink)?;
     host.stage = stage;
-    let addresses = reached(host.wires.address(), &host.config.addresses);
+    let mut addresses = reached(host.wires.address(), &host.config.addresses);
+    addresses.extend(host.mapping.first(stop));
     ready(clock::be_punctual(), addresses);
     host.signaling.show_code();
     host.serve(stop)?;
@@ -85,6 +87,7 @@ struct Host {
     clock: Clock,
     end: Instant,
     wires: Wires,
+    mapping: Mapping,
     signaling: SignalingServer,
     bell: Taker<()>,
     identity: Identity,
@@ -130,6 +133,7 @@ impl Host {
         Ok(Self {
             clock,
             end: config.duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
+            mapping: Mapping::ask(&config, wires.address()),
             wires,
             signaling,
             bell,
@@ -166,6 +170,7 @@ impl Host {
             self.signal(now);
             self.receive()?;
             self.wires.on_deadline(now)?;
+            self.mapping.turn();
             self.take_over(now)?;
             self.turn(now)?;
             self.watch(now)?;

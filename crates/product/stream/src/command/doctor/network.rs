@@ -5,7 +5,8 @@
 use super::Finding;
 use crate::HostConfig;
 use crate::command::{host::own_names, https, state};
-use crate::host::servers;
+use crate::host::{mapping, servers};
+use gameway_port_mapping::why_not_internet;
 use gameway_webrtc::ServerIdentity;
 use gameway_webrtc::devices::DeviceFile;
 use std::io;
@@ -152,6 +153,26 @@ pub fn outside(config: &HostConfig) -> Finding {
     }
 }
 
+/// The router hands on the port, where a host is to ask for that; it is asked once and takes it back.
+pub fn mapped(config: &HostConfig) -> Finding {
+    if !config.map_ports {
+        return Finding::unneeded("the router is not asked; with --map-ports it is tried");
+    }
+    match mapping::try_once(config.listen.0) {
+        Ok(mapped) if why_not_internet(*mapped.tcp.ip()).is_none() => {
+            Finding::works(mapping::told(&mapped))
+        }
+        Ok(mapped) => Finding::lacking(
+            mapping::told(&mapped),
+            "--turn with a server of the internet, or IPv6, which is not translated",
+        ),
+        Err(why) => Finding::lacking(
+            why,
+            "turn PCP, NAT-PMP or UPnP on in the router, or hand on the port there by hand",
+        ),
+    }
+}
+
 fn reached(addresses: &[SocketAddr]) -> Finding {
     let others = addresses.iter().filter(|address| !address.ip().is_loopback());
     let others: Vec<String> = others.map(ToString::to_string).collect();
@@ -263,6 +284,16 @@ mod tests {
         let turn = Some("relay".to_owned());
         let found = outside(&HostConfig { turn, ..HostConfig::default() });
         assert!(found.found.starts_with("turn: \"relay\" is not turn:HOST:PORT"), "{found:?}");
+    }
+
+    #[test]
+    fn a_router_is_asked_where_that_is_wished() {
+        assert_eq!(mapped(&HostConfig::default()).state, State::Unneeded);
+        let listen = "127.0.0.1:8443".parse().expect("a place");
+        let config = HostConfig { map_ports: true, listen, ..HostConfig::default() };
+        let found = mapped(&config);
+        assert_eq!(found.state, State::Lacking);
+        assert_eq!(found.found, "only this machine reaches 127.0.0.1:8443");
     }
 
     #[test]

@@ -100,9 +100,10 @@ impl Host {
         if watches && self.watching.count() >= self.config.watchers as usize {
             return reply.refuse(409, self.no_more_watchers());
         }
+        let outside = self.wires.reflexive().chain(self.mapping.outside());
         let config = gameway_webrtc::HostConfig {
             identity: self.identity.clone(),
-            candidates: ways(&self.config, self.wires.address(), self.wires.reflexive(), at),
+            candidates: ways(&self.config, self.wires.address(), outside, at),
             h265: self.h265,
             nack: self.config.repair.sends_again(),
             parity: self.config.repair.goal().is_some(),
