@@ -56,6 +56,8 @@ NAMED = (
           "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
     Named(r"gameway (host( --input)?|client \"https.*)$", "runs until it is ended",
           "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
+    Named(r"gameway (play|doctor) --map-ports$", "asks the machine's router",
+          "test_port_mapping.py::test_the_doctor_asks_once_and_takes_it_back"),
     Named(r"gameway play( supertuxkart| --size 1920x1080 .*| --screen :0)?$",
           "runs until it is ended",
           "test_play.py::test_a_game_is_played_by_keys_and_ctrl_c_ends_all"),

@@ -67,12 +67,17 @@ def hosting(made: Internet, folder: Path) -> Iterator[Hosted]:
             process.wait(20)
 
 
-def decoded(made: Internet) -> int:
+def decoded(made: Internet, patience_s: float = 60) -> int:
     """How many frames our client outside sees in two seconds."""
     line = [*GAMEWAY, "client", f"http://{OUTSIDE}:{PORT}/#{TOKEN}", "--duration", "2 s"]
-    done = subprocess.run(
-        [*inside(made.ends[BROWSER]), *line], capture_output=True, text=True, check=False
-    )
+    try:
+        done = subprocess.run(
+            [*inside(made.ends[BROWSER]), *line],
+            capture_output=True, text=True, check=False, timeout=patience_s,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        # It tries for ten seconds to reach a host.
+        return 0
     found = re.search(r"(\d+) frames decoded", done.stderr)
     return int(found[1]) if found else 0
 
@@ -150,14 +155,16 @@ def test_without_a_mapping_nobody_outside_comes_and_the_host_says_what_was_tried
     between: Internet, tmp_path: Path
 ) -> None:
     with hosting(between, tmp_path) as host:
+        # The kernel says seldom that nobody is there (icmp_ratelimit).
+        silence = "(nobody is there|no answer)"
         why = (
-            f"note: no port is mapped: the router {ROUTER} was asked by PCP: nobody is there; by"
-            " NAT-PMP: nobody is there; by UPnP: no answer; hand on port"
+            f"note: no port is mapped: the router {ROUTER} was asked by PCP: {silence}; by"
+            f" NAT-PMP: {silence}; by UPnP: no answer; hand on port {PORT} by hand"
         )
-        assert why in host.said
+        assert re.search(why, host.said), host.said
         assert OUTSIDE not in host.said
         assert mapped(between) == set()
-        assert decoded(between) == 0
+        assert decoded(between, patience_s=5) == 0
 
 
 def test_the_doctor_asks_once_and_takes_it_back(between: Internet, tmp_path: Path) -> None:
@@ -193,8 +200,8 @@ def test_a_neighbour_that_claims_to_be_the_router_is_not_believed(
     assert found["state"] == "lacking"
     told = f"UPnP: {NEIGHBOUR} answered, which is not the router and is not believed"
     assert found["found"].endswith(told), found
-    # Its own description was read, nothing was asked of it, and nobody came elsewhere.
-    assert set(asked) == {"/device", "/actions"}
+    # What it has itself was read, to a bound, nothing was asked of it, and nobody came elsewhere.
+    assert set(asked) == {"/endless", "/device", "/actions"}
     assert came == []
 
 

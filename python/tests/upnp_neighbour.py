@@ -1,11 +1,12 @@
 """A device of the network that claims to be its router: `upnp_neighbour.py ADDRESS ELSEWHERE`.
 
-It answers each search twice: with a description at ELSEWHERE, then with one of its own at ADDRESS.
-It prints the path of each request for its own.
+It answers each search thrice: with a description at ELSEWHERE, then with one of its own without an
+end, then with a good one. It prints the path of each request for its own.
 """
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import sys
@@ -30,6 +31,12 @@ class Pages(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         print(self.path, flush=True)  # noqa: T201 (this is a program)
+        if self.path == "/endless":
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while True:
+                    self.wfile.write(b"<a>" * 10_000)
         body = (ACTIONS if self.path == "/actions" else DESCRIPTION).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -53,8 +60,9 @@ def main(address: str, elsewhere: str) -> None:
     print("ready", flush=True)  # noqa: T201 (the same)
     while True:
         _, whom = hears.recvfrom(1500)
-        for place in (elsewhere, f"{address}:{pages.server_port}"):
-            text = f"HTTP/1.1 200 OK\r\nST: {SERVICE}\r\nLOCATION: http://{place}/device\r\n\r\n"
+        own = f"{address}:{pages.server_port}"
+        for place in (f"{elsewhere}/device", f"{own}/endless", f"{own}/device"):
+            text = f"HTTP/1.1 200 OK\r\nST: {SERVICE}\r\nLOCATION: http://{place}\r\n\r\n"
             answers.sendto(text.encode(), whom)
 
 

@@ -4,6 +4,8 @@ use super::*;
 use std::net::Ipv4Addr;
 #[expect(clippy::disallowed_types, reason = "a router of a test")]
 use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -116,6 +118,36 @@ fn what_is_no_answer_is_told_and_the_next_protocol_is_asked() {
     let router = wish.router();
     assert!(why.starts_with(&format!("the router {router} was asked by PCP: ")), "{why}");
     assert!(why.contains("; by NAT-PMP: ") && why.ends_with("; by UPnP: no answer"), "{why}");
+}
+
+#[test]
+fn an_answer_of_any_length_is_refused_or_read_to_its_end() {
+    let lengths = Arc::new(AtomicUsize::new(0));
+    let cut = Arc::clone(&lengths);
+    let by_pcp = grants_by_pcp(600, OUTSIDE);
+    let (wish, _heard) = router(5, move |request| {
+        let whole = if request[0] == 2 { by_pcp(request) } else { grants_by_nat_pmp(request) };
+        whole.map(|mut whole| {
+            whole.resize(cut.load(Ordering::SeqCst), 0xFF);
+            whole
+        })
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let mut granted = Vec::new();
+    for length in 0..=80 {
+        lengths.store(length, Ordering::SeqCst);
+        for protocol in [Protocol::Pcp, Protocol::NatPmp] {
+            let got = runtime.block_on(direct::obtain(protocol, &wish, LIFETIME));
+            granted.extend(got.map(|got| (protocol.name(), length, got.mapped().tcp)));
+        }
+    }
+    // PCP has 60 bytes, and options behind them in fours; NAT-PMP has 16, and what is behind them is not read.
+    let whole = |by: &str| if by == "PCP" { 60 } else { 16 };
+    let well = |(by, length, tcp): &(&str, usize, _)| *length >= whole(by) && *tcp == at(PORT);
+    assert!(granted.iter().all(well), "{granted:?}");
+    assert!(granted.contains(&("NAT-PMP", 16, at(PORT))), "{granted:?}");
+    assert!(granted.contains(&("PCP", 60, at(PORT))), "{granted:?}");
 }
 
 #[test]

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(asked(&config, at).err(), Some(format!("only this machine reaches {at}")));
         let media_addresses = vec!["192.0.2.1".parse().expect("an address")];
         let behind = HostConfig { media_addresses, ..config };
-        let why = asked(&behind, at).err().expect("it cannot be");
+        let why = asked(&behind, at).expect_err("it cannot be");
         assert!(why.starts_with("something in front of the host"), "{why}");
         assert!(Mapping::ask(&behind, at).outside().is_none());
     }
