@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,9 +53,29 @@ upnp_nat_chain=mapped_in
 upnp_nat_postrouting_chain=mapped_out
 uuid=00000000-0000-0000-0000-000000000001
 enable_natpmp={datagrams}
-enable_upnp={upnp}
-allow 1024-65535 {host}/32 1024-65535
+enable_upnp=yes
+http_port={page}
+allow 1024-65535 10.1.1.0/24 1024-65535
 deny 0-65535 0.0.0.0/0 0-65535
+"""
+PAGE = 5000
+"""Where the daemon's UPnP is asked."""
+OTHER = "10.1.1.3"
+"""Another machine beside the host; here an address of the same namespace."""
+ASKS = f"""
+import http.client
+service = "urn:schemas-upnp-org:service:WANIPConnection:1"
+given = dict(RemoteHost="", ExternalPort=PORT, Protocol="UDP", InternalPort=PORT, Enabled=1,
+             InternalClient="{OTHER}", PortMappingDescription="other", LeaseDuration=60)
+given = "".join(f"<New{{key}}>{{value}}</New{{key}}>" for key, value in given.items())
+kind = "http://schemas.xmlsoap.org/soap"
+action = f'<u:AddPortMapping xmlns:u="{{service}}">{{given}}</u:AddPortMapping>'
+names = f'xmlns:s="{{kind}}/envelope/" s:encodingStyle="{{kind}}/encoding/"'
+body = f"<s:Envelope {{names}}><s:Body>{{action}}</s:Body></s:Envelope>"
+router = http.client.HTTPConnection("{INSIDE[HOST][1]}", {PAGE}, source_address=("{OTHER}", 0))
+router.request("POST", "/ctl/IPConn", body, dict(SOAPAction=f'"{{service}}#AddPortMapping"'))
+answer = router.getresponse()
+assert answer.status == 200, answer.read()
 """
 NO_PCP = "udp dport 5351 @th,64,8 2 drop"
 """The version is the first byte behind UDP's header; that of NAT-PMP is 0."""
@@ -88,6 +109,19 @@ def mapped(made: Internet) -> set[tuple[str, int]]:
 
 
 @contextmanager
+def taken(made: Internet, port: int) -> Iterator[None]:
+    """Let another machine of the network have this port of UDP outside."""
+    end = made.ends[HOST]
+    ip("-n", end, "address", "add", f"{OTHER}/24", "dev", "eth0")
+    try:
+        program = f"PORT = {port}\n{ASKS}"
+        subprocess.run([*inside(end), sys.executable, "-c", program], check=True)
+        yield
+    finally:
+        ip("-n", end, "address", "delete", f"{OTHER}/24", "dev", "eth0")
+
+
+@contextmanager
 def opening(made: Internet, folder: Path, by: str) -> Iterator[None]:
     """Run the daemon so that this protocol alone is there, or all from it on."""
     router = made.routers[HOST]
@@ -98,8 +132,7 @@ def opening(made: Internet, folder: Path, by: str) -> Iterator[None]:
     file = folder / "router.conf"
     file.write_text(
         CONFIGURATION.format(
-            lifetime=LIFETIME_S, host=INSIDE[HOST][0], upnp="yes",
-            datagrams="no" if by == "UPnP" else "yes",
+            lifetime=LIFETIME_S, page=PAGE, datagrams="no" if by == "UPnP" else "yes"
         ), encoding="utf-8",
     )  # fmt: skip
     line = [str(DAEMON), "-d", "-f", str(file), "-P", str(folder / "router.pid")]

@@ -17,7 +17,7 @@ import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, browser
 from live_fixture import needs_live
 from nat_fixture import BROWSER, HOST, INSIDE, SERVER, Internet, inside, internet, ip
-from router_fixture import LIFETIME_S, NEEDS_ROUTER, OUTSIDE, mapped, move, opening
+from router_fixture import LIFETIME_S, NEEDS_ROUTER, OUTSIDE, mapped, move, opening, taken
 from said_fixture import said_until
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def test_a_browser_outside_plays_through_a_mapping_that_ends_with_a_host_that_is
     with opening(between, tmp_path, "PCP"), hosting(between, tmp_path) as host:
         began = time.monotonic()
         assert f"TCP at {OUTSIDE}:{PORT} and UDP at {OUTSIDE}:{PORT}, by PCP, for" in host.said
+        assert "note: who is on the way can read the token: the page is plain HTTP" in host.said
         assert f"or http://{OUTSIDE}:{PORT}/\n" in host.said
         assert mapped(between) == BOTH
         with browser(tmp_path / "profile", *inside(between.ends[BROWSER])) as made:
@@ -138,14 +139,23 @@ PAIR = """(async () => {
 })())"""
 
 
-def test_a_client_outside_plays_by_upnp_until_the_host_ends(
+def test_a_client_outside_plays_by_upnp_at_another_port_where_that_is_taken(
     between: Internet, tmp_path: Path
 ) -> None:
-    with opening(between, tmp_path, "UPnP"), hosting(between, tmp_path) as host:
-        assert ", by UPnP, for 600 s at a time\n" in host.said
-        assert mapped(between) == BOTH
+    with (
+        opening(between, tmp_path, "UPnP"),
+        taken(between, PORT),
+        hosting(between, tmp_path) as host,
+    ):
+        told = (
+            rf"TCP at {OUTSIDE}:{PORT} and UDP at {OUTSIDE}:(\d+), by UPnP, for 600 s at a time\n"
+        )
+        found = re.search(told, host.said)
+        assert found, host.said
+        other = int(found[1])
+        assert other != PORT
+        assert mapped(between) == {("UDP", other), ("TCP", PORT)}
         assert decoded(between) > 10
-        assert mapped(between) == BOTH
         host.process.terminate()
         assert host.process.wait(10) == 0
         assert mapped(between) == set()

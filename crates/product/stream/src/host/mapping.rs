@@ -15,11 +15,14 @@ use std::time::Duration;
 const LOOKS: u32 = 90;
 const LOOK: Duration = Duration::from_millis(100);
 const NONE: &str = "no port is mapped";
+const PLAIN: &str = "the page is plain HTTP; without --no-https it is not";
 
 /// See the module's head.
 pub(super) struct Mapping {
     asked: Option<PortMapping>,
     port: u16,
+    /// Whether the page is plain HTTP.
+    plain: bool,
 }
 
 impl Mapping {
@@ -27,7 +30,7 @@ impl Mapping {
     pub(super) fn ask(config: &HostConfig, listening: SocketAddr) -> Self {
         let asked = config.map_ports.then(|| asked(config, listening));
         let asked = asked.and_then(|asked| asked.map_err(|why| tell(NONE, &why)).ok());
-        Self { asked, port: listening.port() }
+        Self { asked, port: listening.port(), plain: config.certificate.is_none() }
     }
 
     /// Waits for the router's first answer; where the page is reached from outside.
@@ -54,7 +57,12 @@ impl Mapping {
     fn look(&mut self, within: Duration) -> Option<bool> {
         let news = self.asked.as_mut()?.news(within);
         match &news {
-            Some(News::Mapped(mapped)) => tell("the router hands on", &told(mapped)),
+            Some(News::Mapped(mapped)) => {
+                tell("the router hands on", &told(mapped));
+                if self.plain {
+                    tell("who is on the way can read the token", PLAIN);
+                }
+            }
             Some(News::Refused(why)) => {
                 let others =
                     format!("hand on port {} by hand, or see --stun and --turn", self.port);
