@@ -47,6 +47,7 @@ TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
   pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils xterm=xterm xclip=xclip turnserver=coturn "test -x /usr/sbin/miniupnpd"=miniupnpd-nftables ss=iproute2 \
   sway=sway swaybg=swaybg pipewire=pipewire wireplumber=wireplumber dbus-run-session=dbus-daemon \
+  "test -x /lib/systemd/systemd-udevd"=udev "ls /usr/lib/*/libinput.so.10"=libinput10 \
   "test -x /usr/libexec/xdg-desktop-portal-wlr"=xdg-desktop-portal-wlr "test -x /usr/libexec/xdg-desktop-portal"=xdg-desktop-portal \
   "ls /usr/lib/*/libSDL2-2.0.so.0"=libsdl2-2.0-0 $(GAME_TOOLS)
 # Crates that could be published: who uses one needs none of the others' parts of this program.

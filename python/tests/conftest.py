@@ -37,6 +37,7 @@ LONGEST = (
 """Files that take longest: begun last, one of them would go on while cores are idle."""
 SHARING = (
     "test_live_chromium.py",
+    "test_live_devices.py",
     "test_live_gamepad.py",
     "test_live_runs.py",
     "test_live_stream.py",

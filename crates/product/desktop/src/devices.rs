@@ -1,8 +1,9 @@
 //! A player's keyboard and mouse as devices of Linux, by uinput: for screens into which no server takes input, as those of Wayland.
 //!
 //! Source: Linux, Documentation/input/event-codes.rst and uinput.rst; the kernel's codes of keys by their usage are those of its driver of HID
-//! (drivers/input/hid-input.c), as `linux/input-event-codes.h` names them. libinput takes a device with absolute axes and buttons of a mouse for a
-//! pointer that is put where it is told, as it does those of virtual machines.
+//! (drivers/hid/hid-input.c), as `linux/input-event-codes.h` names them. libinput takes a device with absolute axes and buttons of a mouse for a
+//! pointer that is put where it is told, as it does those of virtual machines. It reads one device after the other,
+//! so what has an order is told by one: buttons and wheel are those of the device that has moved last.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
@@ -12,19 +13,28 @@
 //! | limit | why |
 //! |---|---|
 //! | text is not typed | a device has keys, and which characters they give only the compositor knows |
+//! | libinput accelerates the mouse, as any mouse | the compositor's settings say how much; a game that locks the pointer can have the motion itself |
 //! | a pointer is put on all of the desktop's screens together | the compositor maps the axes; its settings can bind a device to a screen |
 
 use crate::NoDevices;
+use crate::pace::Pace;
 use evdev::uinput::VirtualDevice;
 use evdev::{
     AbsInfo, AbsoluteAxisCode as Absolute, AttributeSet, BusType, EventType, InputEvent, InputId,
     KeyCode, RelativeAxisCode as Relative, UinputAbsSetup,
 };
 use gameway_input::{Action, Button, KEYS, Key, Switch};
+use gameway_units::Instant;
 use std::io;
 
 const NOTCH: i32 = 120;
 const LAST: i32 = u16::MAX as i32;
+const WHEEL: [Relative; 4] = [
+    Relative::REL_WHEEL,
+    Relative::REL_HWHEEL,
+    Relative::REL_WHEEL_HI_RES,
+    Relative::REL_HWHEEL_HI_RES,
+];
 const BUTTONS: [KeyCode; 5] = [
     KeyCode::BTN_LEFT,
     KeyCode::BTN_RIGHT,
@@ -32,6 +42,13 @@ const BUTTONS: [KeyCode; 5] = [
     KeyCode::BTN_SIDE,
     KeyCode::BTN_EXTRA,
 ];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Keyboard,
+    Mouse,
+    Tablet,
+}
 
 /// See the module's head. They go with this, or when the process ends, however it ends.
 #[derive(Debug)]
@@ -42,8 +59,13 @@ pub struct InputDevices {
     tablet: VirtualDevice,
     /// What of a notch is left over.
     turned: (i32, i32),
-    /// A switch that is released without a press is none of a device.
-    held: Vec<KeyCode>,
+    /// Where the pointer was put last.
+    place: (u16, u16),
+    /// The one that has moved last.
+    moved: Which,
+    pace: Pace,
+    /// What is pressed, and where: it is released there.
+    held: Vec<(KeyCode, Which)>,
 }
 
 impl InputDevices {
@@ -57,39 +79,51 @@ impl InputDevices {
                 KEYS.iter().filter_map(|known| code(known.key)).collect();
             let keyboard = named("Gameway keyboard")?.with_keys(&keys)?.build()?;
             let buttons = AttributeSet::from_iter(BUTTONS);
-            let motion = AttributeSet::from_iter([
-                Relative::REL_X,
-                Relative::REL_Y,
-                Relative::REL_WHEEL,
-                Relative::REL_HWHEEL,
-                Relative::REL_WHEEL_HI_RES,
-                Relative::REL_HWHEEL_HI_RES,
-            ]);
+            let wheel = AttributeSet::from_iter(WHEEL);
+            let mut motion = AttributeSet::from_iter(WHEEL);
+            motion.insert(Relative::REL_X);
+            motion.insert(Relative::REL_Y);
             let mouse = named("Gameway mouse")?.with_keys(&buttons)?.with_relative_axes(&motion)?;
             let axis = |code| UinputAbsSetup::new(code, AbsInfo::new(0, 0, LAST, 0, 0, 0));
             let tablet = named("Gameway pointer")?
                 .with_keys(&buttons)?
+                .with_relative_axes(&wheel)?
                 .with_absolute_axis(&axis(Absolute::ABS_X))?
                 .with_absolute_axis(&axis(Absolute::ABS_Y))?;
             let (mouse, tablet) = (mouse.build()?, tablet.build()?);
-            Ok(Self { keyboard, mouse, tablet, turned: (0, 0), held: Vec::new() })
+            Ok(Self {
+                keyboard,
+                mouse,
+                tablet,
+                turned: (0, 0),
+                // As the kernel has it of a new device.
+                place: (0, 0),
+                moved: Which::Tablet,
+                pace: Pace::default(),
+                held: Vec::new(),
+            })
         };
         made().map_err(|error| NoDevices::of(&error))
     }
 
-    /// Does this.
+    /// From when on this can be done so that programs are told of it, and in this order; mostly that is past.
+    #[must_use]
+    pub fn ready_at(&self, action: &Action) -> Instant {
+        self.pace.ready_at(action)
+    }
+
+    /// Does this, whether it is [ready](Self::ready_at) or not.
     ///
     /// # Errors
     /// A device takes nothing any more.
-    pub fn apply(&mut self, action: Action) -> Result<(), NoDevices> {
+    pub fn apply(&mut self, now: Instant, action: Action) -> Result<(), NoDevices> {
+        self.pace.note(now, &action);
         let done = match action {
             Action::Press(switch) => self.switch(switch, true),
             Action::Release(switch) => self.switch(switch, false),
-            Action::MoveTo(x, y) => self.tablet.emit(&[
-                event(EventType::ABSOLUTE, Absolute::ABS_X.0, x.into()),
-                event(EventType::ABSOLUTE, Absolute::ABS_Y.0, y.into()),
-            ]),
+            Action::MoveTo(x, y) => self.put((x, y)),
             Action::MoveBy(x, y) => {
+                self.moved = Which::Mouse;
                 self.mouse.emit(&moved((Relative::REL_X, x), (Relative::REL_Y, y)))
             }
             Action::Turn(x, y) => self.turn(x, y),
@@ -98,15 +132,35 @@ impl InputDevices {
         done.map_err(|error| NoDevices::of(&error))
     }
 
+    /// The kernel tells nobody of a place that this device has already, though another device may have moved the pointer away since.
+    fn put(&mut self, place: (u16, u16)) -> io::Result<()> {
+        let (x, y) = place;
+        let beside = (place == self.place).then_some(x ^ 1);
+        (self.place, self.moved) = (place, Which::Tablet);
+        let events = beside.into_iter().chain([x]).map(|x| (Absolute::ABS_X, x));
+        let events = events.chain([(Absolute::ABS_Y, y)]);
+        let told = events.map(|(axis, at)| event(EventType::ABSOLUTE, axis.0, at.into()));
+        self.tablet.emit(&told.collect::<Vec<_>>())
+    }
+
     fn switch(&mut self, switch: Switch, is_held: bool) -> io::Result<()> {
-        let (device, code) = match switch {
-            Switch::Key(key) => (&mut self.keyboard, code(key)),
-            Switch::Button(button) => (&mut self.mouse, Some(button_code(button))),
+        let (which, code) = match switch {
+            Switch::Key(key) => (Which::Keyboard, code(key)),
+            Switch::Button(button) => (self.moved, Some(button_code(button))),
         };
         let Some(code) = code else { return Ok(()) };
-        self.held.retain(|held| *held != code);
-        self.held.extend(is_held.then_some(code));
-        device.emit(&[event(EventType::KEY, code.0, is_held.into())])
+        let before = self.held.iter().position(|(held, _)| *held == code);
+        let which = before.map_or(which, |at| self.held.swap_remove(at).1);
+        self.held.extend(is_held.then_some((code, which)));
+        self.device(which).emit(&[event(EventType::KEY, code.0, is_held.into())])
+    }
+
+    fn device(&mut self, which: Which) -> &mut VirtualDevice {
+        match which {
+            Which::Keyboard => &mut self.keyboard,
+            Which::Mouse => &mut self.mouse,
+            Which::Tablet => &mut self.tablet,
+        }
     }
 
     /// Down and to the right are positive to a player; of a wheel, up and to the right are.
@@ -117,18 +171,16 @@ impl InputDevices {
         let fine = moved((Relative::REL_HWHEEL_HI_RES, x), (Relative::REL_WHEEL_HI_RES, y));
         let notches =
             moved((Relative::REL_HWHEEL, sum.0 / NOTCH), (Relative::REL_WHEEL, sum.1 / NOTCH));
-        self.mouse.emit(&[fine, notches].concat())
+        self.device(self.moved).emit(&[fine, notches].concat())
     }
 }
 
 impl Drop for InputDevices {
     /// A device that goes with a key held leaves it held for some compositors.
     fn drop(&mut self) {
-        for code in std::mem::take(&mut self.held) {
-            let is_button = BUTTONS.contains(&code);
-            let device = if is_button { &mut self.mouse } else { &mut self.keyboard };
+        for (code, which) in std::mem::take(&mut self.held) {
             // A device that takes nothing any more is gone, and what it held with it.
-            let _ = device.emit(&[event(EventType::KEY, code.0, 0)]);
+            let _ = self.device(which).emit(&[event(EventType::KEY, code.0, 0)]);
         }
     }
 }

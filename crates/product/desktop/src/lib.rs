@@ -45,6 +45,8 @@ mod group;
 mod inject;
 mod keeper;
 #[cfg(feature = "wayland")]
+mod pace;
+#[cfg(feature = "wayland")]
 mod permission;
 #[cfg(feature = "x11")]
 mod pointer;

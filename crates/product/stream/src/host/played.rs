@@ -77,6 +77,17 @@ impl Played {
         session.set_lack(self.lack());
     }
 
+    /// Does the last that the player of this session has done: nothing of it waits, so that all that is held goes up.
+    pub(super) fn end(&mut self, now: Instant, session: &mut Session) {
+        self.take(now, session);
+        #[cfg(feature = "wayland")]
+        if let Self::Devices(devices, _) = self {
+            let left = std::iter::from_fn(|| session.poll_action());
+            // Devices that take nothing any more hold nothing either.
+            let _ = left.map(|action| devices.apply(now, action)).collect::<Result<(), _>>();
+        }
+    }
+
     fn apply_to_gamepad(&mut self, action: gamepad::Action) {
         match self {
             Self::Nothing => {}
@@ -119,12 +130,20 @@ impl Played {
         std::iter::empty()
     }
 
-    /// When [`Self::show`] or [`Self::serve_alone`] is due though nothing is readable.
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
+    /// When [`Self::show`] or [`Self::serve_alone`] is due though nothing is readable, or [`Self::take`] for what waits in
+    /// the session of the player.
+    pub(super) fn next_deadline(&self, session: Option<&Session>) -> Option<Instant> {
         match self {
             #[cfg(feature = "x11")]
             Self::Screen(_, _, _, clips) => clips.next_deadline(),
-            _ => None,
+            #[cfg(feature = "wayland")]
+            Self::Devices(devices, _) => {
+                session?.peek_action().map(|next| devices.ready_at(next))
+            }
+            _ => {
+                let _ = session;
+                None
+            }
         }
     }
 
@@ -187,8 +206,14 @@ impl Played {
             })),
             #[cfg(feature = "wayland")]
             Self::Devices(devices, _) => {
-                for action in actions {
-                    devices.apply(action).map_err(|lack| lack.to_string())?;
+                // What has to wait keeps those behind it in the session.
+                let is_ready = |devices: &InputDevices, session: &Session| {
+                    session.peek_action().is_some_and(|next| devices.ready_at(next) <= now)
+                };
+                while is_ready(devices, session)
+                    && let Some(action) = session.poll_action()
+                {
+                    devices.apply(now, action).map_err(|lack| lack.to_string())?;
                 }
                 Ok(false)
             }

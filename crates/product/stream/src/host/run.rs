@@ -354,7 +354,7 @@ impl Host {
         let session = &mut stay.session;
         let now = self.clock.now();
         session.end(now, why);
-        self.played.take(now, session);
+        self.played.end(now, session);
         while let Some(transmit) = session.poll_transmit() {
             // The end of a stay that cannot be told is found by silence.
             let _ = self.wires.send(&transmit);
@@ -385,7 +385,8 @@ impl Host {
         let drawn = self.stays.current.as_ref().map(|_| &self.drawn);
         let look = drawn.and_then(|drawn| drawn.next_look(now));
         let (stays, wires) = (self.stays.next_deadline(), self.wires.next_deadline());
-        let (watching, played) = (self.watching.next_deadline(), self.played.next_deadline());
+        let session = self.stays.current.as_ref().map(|stay| &stay.session);
+        let (watching, played) = (self.watching.next_deadline(), self.played.next_deadline(session));
         let deadlines = [stays, wires, watching, played, look];
         let deadline = deadlines.into_iter().flatten().min();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
