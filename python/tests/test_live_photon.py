@@ -141,13 +141,14 @@ def test_parts_add_up_and_what_one_takes_longer_is_in_it_alone(
 
 
 @contextmanager
-def screen(folder: Path) -> Iterator[dict[str, str]]:
+def screen(folder: Path, size: tuple[int, int] = (1300, 900)) -> Iterator[dict[str, str]]:
     """A screen for a browser, by what its programs have in their environment."""
     authority = folder / "authority"
     fields = [b"", b"", b"MIT-MAGIC-COOKIE-1", os.urandom(16)]
     content = b"".join(struct.pack(">H", len(field)) + field for field in fields)
     authority.write_bytes(b"\xff\xff" + content)
-    words = ["Xvfb", "-displayfd", "1", "-nolisten", "tcp", "-screen", "0", "1300x900x24", "-auth"]
+    sides = "x".join(map(str, (*size, 24)))
+    words = ["Xvfb", "-displayfd", "1", "-nolisten", "tcp", "-screen", "0", sides, "-auth"]
     with subprocess.Popen(
         [*words, authority], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as server:

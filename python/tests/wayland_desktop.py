@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 OUTPUT = "HEADLESS-1"
-SIZE = (640, 360)
+SIZE = os.environ.get("DESKTOP_SIZE", "640x360")
 PORTALS = Path("/usr/libexec")
 PATIENCE_S = 20.0
 BUFFER, CARD = 0, 5
@@ -115,7 +115,7 @@ def main() -> int:
     folder, colour, *program = sys.argv[1:]
     runtime = Path(folder)
     (runtime / "sway.conf").write_text(
-        f"xwayland disable\noutput {OUTPUT} mode {SIZE[0]}x{SIZE[1]}@60Hz bg {colour} solid_color\n"
+        f"xwayland disable\noutput {OUTPUT} mode {SIZE}@60Hz bg {colour} solid_color\n"
     )
     (runtime / "portal.conf").write_text(f"[screencast]\nchooser_type=none\noutput_name={OUTPUT}\n")
     os.environ |= {
