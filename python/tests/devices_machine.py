@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from desk_machine import Desk
 from libinput_program import ADDED, REMOVED, Libinput
 
 UDEV = ("/lib/systemd/systemd-udevd", "/usr/lib/systemd/systemd-udevd")
@@ -44,6 +45,10 @@ class HidKeyboard:
         head = struct.pack("=I128s64s64s", CREATE, HID_NAME.encode(), b"", b"")
         numbers = struct.pack("=HHIIII", len(DESCRIPTOR), 3, 1, 1, 1, 0)
         self._file.write(head + numbers + DESCRIPTOR.ljust(4096, b"\0"))
+
+    def close(self) -> None:
+        """Pull it out."""
+        self._file.close()
 
     def press(self, usage: int) -> None:
         """Press and release it."""
@@ -79,7 +84,7 @@ class Player:
         """Do a step, and give what libinput tells of it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        told: list[dict[str, Any]] = []
+        told = self._libinput.take()
         for line in step:
             if line == "rest":
                 time.sleep(REST_S)
@@ -110,10 +115,23 @@ def devices() -> int:
     return Path("/proc/bus/input/devices").read_text().count('N: Name="Gameway')
 
 
+def on_desk(desk: Desk, player: Player, steps: list[list[str]]) -> list[list[dict[str, Any]]]:
+    """Do these steps on a desktop, and kill the player after the last; what its window is told."""
+    # wlroots looks for the devices that are there when it starts once one of them moves.
+    desk.open(lambda: player.do(["by 1 0"]))
+    told = []
+    for step in steps:
+        player.do(step)
+        told.append(desk.take(lambda: player.do([])))
+    player.end(is_killed=True)
+    told.append(desk.take(lambda: None))
+    return told
+
+
 def main() -> None:
     """Do all of the script, once ended by itself and once killed."""
     folder, program = Path(sys.argv[1]), sys.argv[2]
-    steps, held = json.loads((folder / "script.json").read_text())
+    steps, held, desk = json.loads((folder / "script.json").read_text())
     udev = next(path for path in UDEV if Path(path).exists())
     subprocess.run([udev, "--daemon"], check=True)
     libinput = Libinput()
@@ -132,6 +150,9 @@ def main() -> None:
     for code, usage in player.usages.items():
         keyboard.press(usage)
         told["hid"][code] = libinput.take()
+    keyboard.close()
+    if desk:
+        told["desk"] = on_desk(Desk(folder / "desk.log"), Player(program, libinput), desk)
     print(json.dumps(told))  # noqa: T201 (what it is for)
 
 

@@ -32,7 +32,7 @@ from test_live_photon import screen
 from gameway import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -41,8 +41,9 @@ DESKTOP = ROOT / "crates" / "product" / "desktop"
 SOURCES = (*(DESKTOP / "src").glob("*.rs"), DESKTOP / "examples" / "devices.rs")
 BUILD = "cargo build --release -p gameway-desktop --features wayland --example devices"
 MODULES = ("uinput", "uhid", "hid_generic", "evdev")
-LIMIT_S = 120.0
-"""A busy machine takes that long; a quiet one 12 s."""
+HAS_SWAY = shutil.which("sway") is not None
+LIMIT_S = 180.0
+"""A busy machine takes that long."""
 KEYBOARD, MOUSE, POINTER = OWN
 LAST = 65_535
 CORNERS = ((0, 0), (LAST, 0), (LAST, LAST), (0, LAST), (32_768, 32_768))
@@ -67,6 +68,29 @@ SCRIPT: dict[str, list[Sequence[str]]] = {
     "rushed": [["rush", "\n".join(CLICK * 2), "rest"]] * TRIES,
 }
 """What the player does, by its names; the last rushes, and all behind it would."""
+SHIFT = ("down ShiftLeft", "up ShiftLeft")
+TYPED = "Hi there 1!"
+
+
+def typed() -> Iterator[str]:
+    """The keys of that text, on a keyboard of the United States."""
+    names = {" ": "Space", "1": "Digit1", "!": "Digit1"}
+    for character in TYPED:
+        name = names.get(character, f"Key{character.upper()}")
+        down, up = SHIFT if character.isupper() or character == "!" else ("", "")
+        yield from filter(None, (down, f"down {name}", f"up {name}", up))
+
+
+DESK: dict[str, list[Sequence[str]]] = {
+    "corners": [[f"to {x} {y}"] for x, y in CORNERS],
+    "typed": [[*typed()]],
+    "buttons": SCRIPT["buttons"],
+    "click": [["to 0 0\nto 16384 49152\ndown Left\nto 49152 16384\nup Left"]],
+    "wheel": SCRIPT["wheel"],
+    "held": [["down KeyQ", "down ShiftLeft", "down Left"]],
+    "killed": [],
+}
+"""What the player does on a desktop; at last the program with the devices is killed."""
 
 
 def why_not() -> str:
@@ -104,6 +128,9 @@ class Seen:
         self.said = said
         steps = iter(said["steps"])
         self.steps = {name: [list_of(next(steps)) for _ in each] for name, each in SCRIPT.items()}
+        told = iter(said.get("desk", []))
+        desk = DESK if "desk" in said else {}
+        self.desk = {name: [next(told) for _ in each or [[]]] for name, each in desk.items()}
 
     def of(self, name: str) -> list[Told]:
         """Give what was told in all steps of this name."""
@@ -131,7 +158,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     folder: Path = tmp_path_factory.mktemp("devices")
     (folder / "shared").mkdir()
     steps = [step for each in SCRIPT.values() for step in each]
-    (folder / "shared" / "script.json").write_text(json.dumps([steps, HELD]))
+    desk = [step for each in DESK.values() for step in each] if HAS_SWAY else []
+    (folder / "shared" / "script.json").write_text(json.dumps([steps, HELD, desk]))
     program = [sys.executable, str(HERE / "devices_machine.py"), "/shared", str(PROGRAM)]
     done = run(folder, program, modules=MODULES, limit_s=LIMIT_S)
     assert done.code == 0, done.output
@@ -231,6 +259,40 @@ class TestInTheMachine:
         assert set(gone) == set(OWN)
         assert all(told.index(one) < gone[one.device] for one in released)
         assert (seen.said["there"], seen.said[left]) == (len(OWN), 0)
+
+    @pytest.mark.skipif(not HAS_SWAY, reason="needs sway")
+    def test_a_window_of_a_desktop_is_told_all_of_it(self, seen: Seen) -> None:
+        for place, told in zip(CORNERS, seen.desk["corners"], strict=True):
+            wanted = [part * size / (LAST + 1) for part, size in zip(place, SCREEN, strict=True)]
+            found = told[-1]["place"]
+            assert all(abs(is_ - at) < 1 for is_, at in zip(found, wanted, strict=True)), (
+                place,
+                told,
+            )
+        (told,) = seen.desk["typed"]
+        assert "".join(one["key"][2] for one in told if one["key"][1]) == TYPED
+        buttons = [
+            one["button"] for told in seen.desk["buttons"] for one in told if "button" in one
+        ]
+        assert buttons == [[code, held] for code in BUTTONS.values() for held in (1, 0)]
+        (told,) = seen.desk["click"]
+        at = [one["place"] if "place" in one else one["button"] for one in told]
+        assert [at[-4], at[-3]] == [[320, 540], [LEFT, 1]]
+        assert [960, 180] in at[-2:]
+        assert [LEFT, 0] in at[-2:]
+        axes = [one["axis"] for told in seen.desk["wheel"] for one in told if "axis" in one]
+        signs = [(axis, way > 0) for axis, way in axes]
+        assert signs == [(0, True), (0, False), (1, True), (1, False), (0, True)]
+        assert axes[4][1] == 3 * axes[0][1]
+
+    @pytest.mark.skipif(not HAS_SWAY, reason="needs sway")
+    def test_a_window_holds_nothing_when_the_player_is_killed(self, seen: Seen) -> None:
+        (held,), (killed,) = seen.desk["held"], seen.desk["killed"]
+        changes = [
+            [what[0] for one in told for what in one.values() if what[1] == is_]
+            for told, is_ in ((held, 1), (killed, 0))
+        ]
+        assert sorted(changes[0]) == sorted(changes[1]) == [16, 42, LEFT]
 
     @NEEDS_CHROMIUM
     @pytest.mark.skipif(shutil.which("Xvfb") is None, reason="needs Xvfb")

@@ -26,7 +26,8 @@ WANTED = (b"wl_compositor", b"wl_shm", b"xdg_wm_base")
 class Window:
     """A connection to the compositor, with one window."""
 
-    def __init__(self, colours: Sequence[int]) -> None:
+    def __init__(self, colours: Sequence[int], *more: bytes) -> None:
+        """Of these colours in turn; it waits for interfaces that are bound later."""
         self.stream = socket.socket(socket.AF_UNIX)
         folder = Path(os.environ["XDG_RUNTIME_DIR"])
         self.stream.connect(str(folder / os.environ["WAYLAND_DISPLAY"]))
@@ -34,7 +35,7 @@ class Window:
         self.files: list[int] = []
         self.names: dict[bytes, int] = {}
         self.ask(DISPLAY, 1, "I", REGISTRY)
-        while not self.names.keys() >= set(WANTED):
+        while not self.names.keys() >= {*WANTED, *more}:
             for number, kind, body in self.listen():
                 if (number, kind) == (REGISTRY, 0):
                     name, length = struct.unpack_from("=II", body)
