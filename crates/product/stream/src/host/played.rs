@@ -137,9 +137,7 @@ impl Played {
             #[cfg(feature = "x11")]
             Self::Screen(_, _, _, clips) => clips.next_deadline(),
             #[cfg(feature = "wayland")]
-            Self::Devices(devices, _) => {
-                session?.peek_action().map(|next| devices.ready_at(next))
-            }
+            Self::Devices(devices, _) => session?.peek_action().map(|next| devices.ready_at(next)),
             _ => {
                 let _ = session;
                 None

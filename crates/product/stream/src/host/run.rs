@@ -386,7 +386,8 @@ impl Host {
         let look = drawn.and_then(|drawn| drawn.next_look(now));
         let (stays, wires) = (self.stays.next_deadline(), self.wires.next_deadline());
         let session = self.stays.current.as_ref().map(|stay| &stay.session);
-        let (watching, played) = (self.watching.next_deadline(), self.played.next_deadline(session));
+        let (watching, played) =
+            (self.watching.next_deadline(), self.played.next_deadline(session));
         let deadlines = [stays, wires, watching, played, look];
         let deadline = deadlines.into_iter().flatten().min();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
