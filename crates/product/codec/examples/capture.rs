@@ -25,7 +25,7 @@ mod run {
 
     /// Who tells of drawings.
     enum Bell {
-        Server(Drawings),
+        Server(Box<Drawings>),
         Source(OwnedFd),
     }
 
@@ -64,7 +64,10 @@ mod run {
         let size = Size::new(number(width), number(height)).expect("a size");
         let (mut screen, mut bell): (Box<dyn FrameSource>, Bell) = if kind == "x11" {
             let drawings = Drawings::connect(None, None).expect("drawings");
-            (Box::new(X11Screen::open(None, None).expect("a screen")), Bell::Server(drawings))
+            (
+                Box::new(X11Screen::open(None, None).expect("a screen")),
+                Bell::Server(Box::new(drawings)),
+            )
         } else {
             let screen = WaylandScreen::open(None, 60).expect("a screen");
             let bell = screen.drawings().expect("a descriptor");

@@ -82,9 +82,9 @@ impl Played {
         self.take(now, session);
         #[cfg(feature = "wayland")]
         if let Self::Devices(devices, _) = self {
-            let left = std::iter::from_fn(|| session.poll_action());
+            let mut left = std::iter::from_fn(|| session.poll_action());
             // Devices that take nothing any more hold nothing either.
-            let _ = left.map(|action| devices.apply(now, action)).collect::<Result<(), _>>();
+            let _ = left.try_for_each(|action| devices.apply(now, action));
         }
     }
 
