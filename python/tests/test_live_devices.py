@@ -84,9 +84,9 @@ def typed() -> Iterator[str]:
 DESK: dict[str, list[Sequence[str]]] = {
     "corners": [[f"to {x} {y}"] for x, y in CORNERS],
     "typed": [[*typed()]],
-    "buttons": SCRIPT["buttons"],
+    "buttons": [[line for step in SCRIPT["buttons"] for line in step]],
     "click": [["to 0 0\nto 16384 49152\ndown Left\nto 49152 16384\nup Left"]],
-    "wheel": SCRIPT["wheel"],
+    "wheel": [[line for step in SCRIPT["wheel"] for line in step]],
     "held": [["down KeyQ", "down ShiftLeft", "down Left"]],
     "killed": [],
 }

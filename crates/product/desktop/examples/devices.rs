@@ -13,7 +13,7 @@
 //! It says the `code` and HID usage of each key first, then `done` after each line. With the last line the devices go.
 
 #[cfg(feature = "wayland")]
-fn main() {
+mod run {
     use gameway_desktop::InputDevices;
     use gameway_input::{Action, Button, KEYS, Key, Switch};
     use gameway_runtime::clock::{Clock, wait};
@@ -22,6 +22,7 @@ fn main() {
     fn number<T: std::str::FromStr>(word: &str) -> T {
         word.parse().ok().unwrap_or_else(|| panic!("{word} is no number that fits"))
     }
+
     fn switch(name: &str) -> Switch {
         const BUTTONS: [(&str, Button); 5] = [
             ("Left", Button::Left),
@@ -35,35 +36,46 @@ fn main() {
         button.map_or_else(key, Switch::Button)
     }
 
-    let mut devices = InputDevices::make().unwrap_or_else(|lack| panic!("{lack}: {}", lack.mend));
-    let mut out = std::io::stdout();
-    let (clock, mut is_patient) = (Clock::new(Clock::monotonic_ns()), true);
-    for known in KEYS {
-        print!("{} {} ", known.code, known.key.usage());
-    }
-    writeln!(out).expect("somebody reads");
-    for line in std::io::stdin().lines() {
-        let line = line.expect("a line");
-        let action = match line.split(' ').collect::<Vec<_>>()[..] {
+    fn action(line: &str) -> Action {
+        match line.split(' ').collect::<Vec<_>>()[..] {
             ["down", name] => Action::Press(switch(name)),
             ["up", name] => Action::Release(switch(name)),
             ["to", x, y] => Action::MoveTo(number(x), number(y)),
             ["by", x, y] => Action::MoveBy(number(x), number(y)),
             ["turn", x, y] => Action::Turn(number(x), number(y)),
-            ["rush"] => {
-                is_patient = false;
-                writeln!(out, "done").expect("somebody reads");
-                continue;
-            }
             _ => panic!("{line}: see the head of this example"),
-        };
-        let left = devices.ready_at(&action).saturating_since(clock.now());
-        if is_patient {
-            wait(&mut [], left).expect("a clock");
         }
-        devices.apply(clock.now(), action).expect("devices");
-        writeln!(out, "done").expect("somebody reads");
     }
+
+    pub fn main() {
+        let made = InputDevices::make();
+        let mut devices = made.unwrap_or_else(|lack| panic!("{lack}: {}", lack.mend));
+        let mut out = std::io::stdout();
+        let (clock, mut is_patient) = (Clock::new(Clock::monotonic_ns()), true);
+        for known in KEYS {
+            print!("{} {} ", known.code, known.key.usage());
+        }
+        writeln!(out).expect("somebody reads");
+        for line in std::io::stdin().lines() {
+            let line = line.expect("a line");
+            if line == "rush" {
+                is_patient = false;
+            } else {
+                let action = action(&line);
+                let left = devices.ready_at(&action).saturating_since(clock.now());
+                if is_patient {
+                    wait(&mut [], left).expect("a clock");
+                }
+                devices.apply(clock.now(), action).expect("devices");
+            }
+            writeln!(out, "done").expect("somebody reads");
+        }
+    }
+}
+
+#[cfg(feature = "wayland")]
+fn main() {
+    run::main();
 }
 
 #[cfg(not(feature = "wayland"))]
