@@ -47,6 +47,7 @@ LAYERS: dict[str, set[str]] = {
     "desktop": {"units", "input", "runtime"},
     "testbed": {"units"},
     "port-mapping": set(),
+    "router": {"units", "path", "gateway", "runtime"},
     "webrtc": {"units", "control", "session"},
     "stream": {
         *("units", "control", "media", "session", "input"),

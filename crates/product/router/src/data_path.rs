@@ -79,7 +79,7 @@ impl DataPath {
         for (name, _) in PROGRAMS {
             classifier(&mut programs, name)
                 .and_then(SchedClassifier::load)
-                .map_err(|error| EbpfError::ProgramError(error))?;
+                .map_err(EbpfError::ProgramError)?;
         }
         let mut map = |name: &str| {
             programs.take_map(name).ok_or_else(|| MapError::InvalidName { name: name.to_owned() })
@@ -129,7 +129,7 @@ impl DataPath {
     }
 
     /// The next segment that passed, if there is one.
-    pub fn next(&mut self) -> Option<Record> {
+    pub fn next_record(&mut self) -> Option<Record> {
         let item = self.records.next()?;
         Record::read(&item)
     }

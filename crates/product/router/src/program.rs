@@ -138,7 +138,7 @@ pub fn run(
     // The first line says that it is there.
     let mut next_report = Instant::ZERO;
     while !stop.is_asked() {
-        while let Some(record) = data_path.next() {
+        while let Some(record) = data_path.next_record() {
             steering.on_record(since_start(record.at_ns), &record);
         }
         let now_ns = monotonic_ns();

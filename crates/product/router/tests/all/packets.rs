@@ -154,8 +154,8 @@ pub fn told(loaded: &Loaded, name: &str, packet: &[u8]) -> Option<Record> {
     let passed = loaded.pass(name, packet);
     assert_eq!(passed.verdict, -1, "whatever else there is comes next");
     assert_eq!(passed.packet, packet, "nothing is limited");
-    let record = loaded.data_path().next();
-    assert_eq!(loaded.data_path().next(), None);
+    let record = loaded.data_path().next_record();
+    assert_eq!(loaded.data_path().next_record(), None);
     record
 }
 

@@ -66,13 +66,13 @@ impl Connection {
 
     /// It passes both; gives what became of it in each.
     fn passes(&mut self, loaded: &Loaded, wanted: &Wanted, to_home: bool) -> (u16, u16) {
-        self.now = self.now + Duration::from_millis(3);
+        self.now += Duration::from_millis(3);
         let bytes = packet(wanted, to_home);
         let name = if to_home { "to_home" } else { "from_home" };
         self.tell_limit(loaded);
         let passed = loaded.pass(name, &bytes);
         assert_eq!(passed.verdict, -1);
-        loaded.data_path().next().expect("it is told");
+        loaded.data_path().next_record().expect("it is told");
         let mut segment = read(&bytes, wanted.below).expect("it is one");
         let limit = self.wanted.filter(|_| !to_home);
         self.table.pass(self.now, to_home, &mut segment, |_| limit);
