@@ -80,6 +80,7 @@ def test_traffic_goes_on_as_without_it_when_it_is_silent_or_killed(place: Home) 
     # Nothing is left in the kernel.
     for direction in ("ingress", "egress"):
         assert run(*inside(place.router), "tc", "filter", "show", "dev", LAN, direction) == ""
+    assert "clsact" not in run(*inside(place.router), "tc", "qdisc", "show", "dev", LAN)
 
 
 @pytest.mark.timed

@@ -29,6 +29,19 @@ pub struct Flags {
     pub rst: bool,
 }
 
+impl Flags {
+    /// Those of byte 13 of a header.
+    #[must_use]
+    pub const fn of(byte: u8) -> Self {
+        Self {
+            fin: byte & 0x01 != 0,
+            syn: byte & 0x02 != 0,
+            rst: byte & 0x04 != 0,
+            ack: byte & 0x10 != 0,
+        }
+    }
+}
+
 /// The timestamps option, in ticks of the clocks of those who stamped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {

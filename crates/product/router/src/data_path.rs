@@ -8,6 +8,7 @@ use crate::record::{FLOW_BYTES, LIMIT_BYTES, Record, flow_bytes, limit_bytes};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::programs::tc::{qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType};
+use aya::util::KernelVersion;
 use aya::{Ebpf, EbpfError};
 use gameway_gateway::Limit;
 use gameway_path::Header;
@@ -103,15 +104,20 @@ impl DataPath {
     /// There is no such interface, or it takes none.
     pub fn attach(&mut self, interface: &str) -> Result<(), DataPathError> {
         let failed = |why: String| DataPathError::Attach { interface: interface.to_owned(), why };
-        match qdisc_add_clsact(interface) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(failed(error.to_string()));
+        let has_tcx = KernelVersion::current().is_ok_and(|one| one >= KernelVersion::new(6, 6, 0));
+        if !has_tcx {
+            match qdisc_add_clsact(interface) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(failed(error.to_string()));
+                }
+                _ => {}
             }
-            _ => {}
         }
         for (name, direction) in PROGRAMS {
-            // What a killed process left on a kernel without TCX.
-            let _ = qdisc_detach_program(interface, direction, name);
+            if !has_tcx {
+                // What a killed process left; there may be nothing.
+                let _ = qdisc_detach_program(interface, direction, name);
+            }
             classifier(&mut self.programs, name)
                 .and_then(|program| program.attach(interface, direction))
                 .map_err(|error| failed(error.to_string()))?;

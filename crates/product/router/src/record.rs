@@ -67,12 +67,7 @@ impl Record {
         };
         let segment = Segment {
             header,
-            flags: Flags {
-                fin: flags & 0x01 != 0,
-                syn: flags & 0x02 != 0,
-                rst: flags & 0x04 != 0,
-                ack: flags & 0x10 != 0,
-            },
+            flags: Flags::of(flags),
             sequence: fields.long(44),
             acknowledgment: fields.long(48),
             length: fields.long(60),

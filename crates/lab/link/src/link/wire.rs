@@ -200,15 +200,9 @@ pub fn set_dscp(packet: &mut [u8], dscp: Dscp) {
 #[must_use]
 pub fn segment(packet: &[u8], header: Header, size: Bytes, tcp: usize) -> Option<Segment> {
     let length = usize::from(packet.get(tcp + 12)? >> 4) * 4;
-    let bits = *packet.get(tcp + 13)?;
     let mut segment = Segment {
         header,
-        flags: Flags {
-            fin: bits & 0x01 != 0,
-            syn: bits & 0x02 != 0,
-            rst: bits & 0x04 != 0,
-            ack: bits & 0x10 != 0,
-        },
+        flags: Flags::of(*packet.get(tcp + 13)?),
         sequence: long(packet, tcp + 4)?,
         acknowledgment: long(packet, tcp + 8)?,
         length: (size.get() as usize).checked_sub(tcp + length)? as u32,
