@@ -1,6 +1,6 @@
 //! What the data path reads of a packet is what etherparse reads.
 
-use crate::kernel::{self, Loaded};
+use crate::kernel::Loaded;
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TcpOptionElement, TransportSlice};
 use gameway_gateway::{Flags, Segment, Timestamps};
 use gameway_router::record::Record;
@@ -198,7 +198,7 @@ pub fn any_segment() -> impl Strategy<Value = Wanted> {
 
 #[test]
 fn a_segment_is_read_as_others_read_it() {
-    let Some(loaded) = kernel::loaded() else { return };
+    let Some(loaded) = crate::kernel::loaded() else { return };
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let cases = (any_segment(), any::<bool>());
     let done = runner.run(&cases, |(wanted, to_home)| {
