@@ -96,7 +96,7 @@ def test_the_log_has_windows_and_the_delay(both: gw.Results) -> None:
         ('{ kind = "voap", alhpa = "3 ms" }', "is an unknown key of the gateway voap"),
         ('{ kind = "voap", alpha = ["1 ms", "30 ms"] }', "15 ms is below alpha, which is 30 ms"),
         ('{ kind = "voap", period = "0 ms" }', "must be at least 1 ms"),
-        ('{ kind = "voap", step = "segments" }', "expected `segment` or `backlog`"),
+        ('{ kind = "voap", step = "segments" }', "expected one of `segment`, `backlog`, `fill`"),
         ('"sap-law"', "capacity: must be given"),
         ('{ kind = "none", alpha = "1 ms" }', "is an unknown key of the gateway none"),
     ],
