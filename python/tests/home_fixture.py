@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from live_fixture import behind_link
+from nat_fixture import inside, ip, link
+from router_fixture import filled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +35,6 @@ def run(*words: str, **options: Any) -> str:
     """Run a command that must succeed; give what it printed."""
     done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60, **options)
     return done.stdout
-
-
-def inside(space: str) -> list[str]:
-    """Give the words before a command that runs in a namespace."""
-    return ["ip", "netns", "exec", space]
 
 
 def program() -> str:
@@ -135,17 +132,11 @@ def home(*path: str) -> Iterator[Home]:
             ["iperf3", "-s", "-B", router.outside], stdout=subprocess.DEVNULL, text=True
         )
         try:
-            run("ip", "netns", "add", space)
-            run("ip", "-netns", router.space, "link", "add", LAN, "type", "veth",
-                "peer", "name", "eth0", "netns", space)  # fmt: skip
-            for where, device, address in (
-                (router.space, LAN, "192.168.7.1/24"), (space, "eth0", "192.168.7.2/24"),
-            ):  # fmt: skip
-                run("ip", "-netns", where, "address", "add", address, "dev", device)
-                run("ip", "-netns", where, "link", "set", device, "up")
-            run("ip", "-netns", space, "route", "add", "default", "via", "192.168.7.1")
+            ip("netns", "add", space)
+            link(router.space, LAN, space, "eth0", (("192.168.7.1", "192.168.7.2"),))
+            ip("-n", space, "route", "add", "default", "via", "192.168.7.1")
             run(*inside(router.space), "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
-            run(*inside(router.space), "nft", "-f", "-", input=TRANSLATION)
+            filled(router.space, TRANSLATION)
             yield Home(space, router.space, router.outside)
         finally:
             server.terminate()

@@ -137,9 +137,7 @@ class Internet:
         return f"{(INSIDE if kind == 'none' else OUTSIDE)[HOST][0]}:{self.port}"
 
 
-def link(
-    one: str, name: str, other: str, its: str, pairs: tuple[tuple[str, str], tuple[str, str]]
-) -> None:
+def link(one: str, name: str, other: str, its: str, pairs: tuple[tuple[str, str], ...]) -> None:
     ip("-n", one, "link", "add", name, "type", "veth", "peer", "name", its, "netns", other)
     for own, peer in pairs:
         length = 64 if ":" in own else 24

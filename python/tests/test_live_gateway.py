@@ -12,8 +12,9 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from home_fixture import LAN, Home, home, inside, program, run, why_not
+from home_fixture import LAN, Home, home, program, run, why_not
 from live_fixture import needs_live
+from nat_fixture import inside, ip
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -86,18 +87,18 @@ def test_traffic_goes_on_as_without_it_when_it_is_silent_or_killed(place: Home) 
 @pytest.mark.timed
 def test_an_interface_may_have_another_name_and_go_down_and_up(place: Home) -> None:
     seconds = 9
-    link = ("ip", "-netns", place.router, "link", "set")
+    link = ("-n", place.router, "link", "set")
     with place.gateway() as gateway:
-        run(*link, LAN, "down")
-        run(*link, LAN, "name", "house")
-        run(*link, "house", "up")
+        ip(*link, LAN, "down")
+        ip(*link, LAN, "name", "house")
+        ip(*link, "house", "up")
         try:
             with place.download(seconds, *FLOWS):
                 pass
         finally:
-            run(*link, "house", "down")
-            run(*link, "house", "name", LAN)
-            run(*link, LAN, "up")
+            ip(*link, "house", "down")
+            ip(*link, "house", "name", LAN)
+            ip(*link, LAN, "up")
         told = gateway.end()
     with of_times():
         assert place.wait(0.99, START_S, seconds) < RTT_MS + MAX_WAIT_MS

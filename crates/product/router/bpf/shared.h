@@ -1,4 +1,4 @@
-// What the data path and the program share: `src/shared.rs` has the same layouts, and a test compares the sizes.
+// What the data path and the program share: `src/record.rs` has the same layouts, and tests pass each field through both.
 #pragma once
 
 #include <linux/types.h>

@@ -4,7 +4,7 @@
 //! behind a process that is killed, as filters that do nothing once its heartbeat is a second old; the next start takes
 //! them away.
 
-use crate::record::{FLOW_BYTES, LIMIT_BYTES, Record, flow_bytes, limit_bytes};
+use crate::record::{FLOW_BYTES, LIMIT_BYTES, Record, TOLD_BYTES, flow_bytes, limit_bytes};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::programs::tc::{qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType};
@@ -64,8 +64,8 @@ pub struct DataPath {
     programs: Ebpf,
     records: RingBuf<MapData>,
     limits: HashMap<MapData, [u8; FLOW_BYTES], [u8; LIMIT_BYTES]>,
-    windows: HashMap<MapData, [u8; FLOW_BYTES], [u8; 16]>,
-    health: Array<MapData, u64>,
+    windows: HashMap<MapData, [u8; FLOW_BYTES], [u8; TOLD_BYTES]>,
+    health: Array<MapData, i64>,
     counters: PerCpuArray<MapData, u64>,
 }
 
@@ -130,7 +130,7 @@ impl DataPath {
     /// # Errors
     ///
     /// The map cannot be written.
-    pub fn beat(&mut self, now_ns: u64) -> Result<(), DataPathError> {
+    pub fn beat(&mut self, now_ns: i64) -> Result<(), DataPathError> {
         Ok(self.health.set(0, now_ns, 0)?)
     }
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 const LOOK: Duration = Duration::from_millis(5);
 const MEMORY: Duration = Duration::from_secs(1);
 /// As in `bpf/gateway.bpf.c`.
-const SILENCE_NS: u64 = 1_000_000_000;
+const SILENCE: Duration = Duration::from_secs(1);
 const REPORT: Duration = Duration::from_secs(1);
 
 /// What the gateway is told.
@@ -123,31 +123,26 @@ pub fn run(
     stop: &Stop,
     tell: &mut dyn FnMut(Status),
 ) -> Result<(), DataPathError> {
-    let start_ns = monotonic_ns();
-    let since_start = |at_ns: u64| {
-        Instant::ZERO
-            + Duration::from_nanos(
-                i64::try_from(at_ns.saturating_sub(start_ns)).unwrap_or(i64::MAX),
-            )
-    };
+    let start_ns = Clock::monotonic_ns();
+    let clock = Clock::new(start_ns);
     let mut data_path = DataPath::load()?;
     data_path.beat(start_ns)?;
     data_path.attach(&config.home)?;
-    let mut beaten_ns = start_ns;
+    let mut beaten = Instant::ZERO;
     let mut steering = Steering::new(config);
     // The first line says that it is there.
     let mut next_report = Instant::ZERO;
     while !stop.is_asked() {
         while let Some(record) = data_path.next_record() {
-            steering.on_record(since_start(record.at_ns), &record);
+            steering.on_record(clock.at(record.at_ns), &record);
         }
-        let now_ns = monotonic_ns();
-        let now = since_start(now_ns);
-        if now_ns.saturating_sub(beaten_ns) >= SILENCE_NS {
+        let now_ns = Clock::monotonic_ns();
+        let now = clock.at(now_ns);
+        if now.saturating_since(beaten) >= SILENCE {
             steering.start_over(now, &mut data_path)?;
         }
         data_path.beat(now_ns)?;
-        beaten_ns = now_ns;
+        beaten = now;
         if now >= steering.gateway.next_deadline() {
             steering.decide(now, &mut data_path)?;
         }
@@ -163,8 +158,4 @@ pub fn run(
         sleep(LOOK);
     }
     Ok(())
-}
-
-fn monotonic_ns() -> u64 {
-    u64::try_from(Clock::monotonic_ns()).unwrap_or_default()
 }

@@ -11,6 +11,8 @@ pub const FLOW_BYTES: usize = 36;
 pub const RECORD_BYTES: usize = 80;
 /// Bytes of a limit.
 pub const LIMIT_BYTES: usize = 24;
+/// Bytes of what was told, which the data path alone reads and writes.
+pub const TOLD_BYTES: usize = 16;
 /// The value of `scale` without the option.
 const NO_SCALE: u8 = 0xff;
 
@@ -18,7 +20,7 @@ const NO_SCALE: u8 = 0xff;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// When, of `CLOCK_MONOTONIC`.
-    pub at_ns: u64,
+    pub at_ns: i64,
     /// Towards the home.
     pub to_home: bool,
     /// Payload of each of those that were joined; 0: it is one.
@@ -77,7 +79,7 @@ impl Record {
                 .then(|| Timestamps { value: fields.long(52), echo: fields.long(56) }),
         };
         Some(Self {
-            at_ns: u64::from_ne_bytes(fields.array(0)),
+            at_ns: i64::from_ne_bytes(fields.array(0)),
             to_home: to_home != 0,
             joined: fields.long(64),
             headers: Bytes::new(u64::from(fields.word(70))),

@@ -25,7 +25,7 @@ pub struct Passed {
 /// `None` without root.
 pub fn loaded() -> Option<Loaded> {
     let one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if !rustix_is_root() {
+    if !is_root() {
         eprintln!("left out: needs root");
         return None;
     }
@@ -34,12 +34,12 @@ pub fn loaded() -> Option<Loaded> {
     Some(Loaded { data_path: RefCell::new(data_path), _one: one })
 }
 
-pub fn now_ns() -> u64 {
-    u64::try_from(gameway_runtime::clock::Clock::monotonic_ns()).expect("after the start")
+pub fn now_ns() -> i64 {
+    gameway_runtime::clock::Clock::monotonic_ns()
 }
 
 #[allow(unsafe_code, reason = "no safe wrapper")]
-fn rustix_is_root() -> bool {
+fn is_root() -> bool {
     // SAFETY: it has no arguments and cannot fail.
     unsafe { libc::geteuid() == 0 }
 }

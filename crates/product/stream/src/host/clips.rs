@@ -84,24 +84,14 @@ fn no_more(error: &DesktopError) {
 mod tests {
     use super::*;
     use crate::SourceConfig;
+    use crate::host::stage::Folder;
     use gameway_desktop::{Screen, Surroundings};
     use gameway_units::Duration;
 
-    /// Removed with the test.
-    struct Folder(std::path::PathBuf);
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn a_program_that_does_not_answer_is_waited_for_until_a_deadline() {
-        let name = format!("gameway-clips-{}", std::process::id());
-        let folder = Folder(std::env::temp_dir().join(name));
-        std::fs::create_dir(&folder.0).expect("a new folder");
-        let screen = match Screen::start(320, 180, &folder.0) {
+        let folder = Folder::make().expect("a new folder");
+        let screen = match Screen::start(320, 180, folder.path()) {
             Err(error @ DesktopError::NotInstalled { .. }) => return eprintln!("skipped: {error}"),
             started => started.expect("a screen"),
         };
