@@ -132,7 +132,10 @@ impl RemoteQueue {
         let mut waits: Vec<_> = self
             .downloads
             .values_mut()
-            .filter_map(|one| one.wait.take().zip(Some(std::mem::take(&mut one.bytes))))
+            .filter_map(|one| {
+                let bytes = std::mem::take(&mut one.bytes);
+                Some((one.wait.take()?, bytes))
+            })
             .collect();
         waits.sort_unstable();
         let total: u64 = waits.iter().map(|(_, bytes)| bytes).sum();

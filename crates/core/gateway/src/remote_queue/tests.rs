@@ -95,6 +95,23 @@ fn most_of_the_bytes_decide() {
 }
 
 #[test]
+fn bytes_of_periods_before_decide_nothing() {
+    let mut queue = RemoteQueue::default();
+    for number in [1, 2] {
+        download(&mut queue, number, 0, &[40], 5);
+    }
+    queue.take_wait();
+    // One receives much and cannot tell.
+    for millis in 500..600 {
+        queue.on_segment(at(millis), true, &segment(1, true, (0, 0), millis as u32));
+    }
+    assert_eq!(queue.take_wait(), None);
+    download(&mut queue, 1, 1000, &[340], 30);
+    download(&mut queue, 2, 1000, &[60; 4], 5);
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(20)));
+}
+
+#[test]
 fn without_stamps_nothing_is_known() {
     let mut queue = RemoteQueue::default();
     for millis in 0..100 {
