@@ -10,23 +10,14 @@ mod packets;
 use etherparse::TcpOptionElement::{Noop, Timestamp};
 use gameway_gateway::FlowTable;
 use gameway_units::Instant;
-use packets::{Below, Wanted, packet, read};
+use packets::{Wanted, packet, plain, read};
 
 const TIMES: u32 = 100_000;
 
 fn main() {
     let Some(loaded) = kernel::loaded() else { return };
-    let data = Wanted {
-        below: Below::Ethernet,
-        six: false,
-        ports: (40_000, 443),
-        sequence: 1,
-        acknowledgment: 1,
-        window: 5000,
-        flags: [false, false, false, true],
-        options: vec![Noop, Noop, Timestamp(1, 1)],
-        payload: 1400,
-    };
+    let options = vec![Noop, Noop, Timestamp(1, 1)];
+    let data = Wanted { window: 5000, options, payload: 1400, ..plain() };
     let ack = Wanted { payload: 0, ..data.clone() };
     let mut other = packet(&data, true);
     other[23] = 17;

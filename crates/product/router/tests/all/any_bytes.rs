@@ -2,7 +2,7 @@
 //! silent.
 
 use crate::kernel::{loaded, now_ns};
-use crate::packets::{Below, Wanted, any_segment, packet, read, told};
+use crate::packets::{any_segment, packet, plain, read, told};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -51,20 +51,6 @@ fn what_is_cut_short_or_changed_is_read_as_others_read_it_or_left_alone() {
         Ok(())
     });
     done.expect("nothing is changed");
-}
-
-fn plain() -> Wanted {
-    Wanted {
-        below: Below::Ethernet,
-        six: false,
-        ports: (40_000, 443),
-        sequence: 1,
-        acknowledgment: 1,
-        window: 500,
-        flags: [false, false, false, true],
-        options: Vec::new(),
-        payload: 100,
-    }
 }
 
 #[test]

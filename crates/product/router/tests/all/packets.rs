@@ -33,6 +33,21 @@ pub struct Wanted {
     pub payload: usize,
 }
 
+/// A segment with an acknowledgment and a little data.
+pub fn plain() -> Wanted {
+    Wanted {
+        below: Below::Ethernet,
+        six: false,
+        ports: (40_000, 443),
+        sequence: 1,
+        acknowledgment: 1,
+        window: 500,
+        flags: [false, false, false, true],
+        options: Vec::new(),
+        payload: 100,
+    }
+}
+
 pub fn options(elements: &[TcpOptionElement]) -> Vec<TcpOptionElement> {
     // The list has 40 bytes.
     let mut room = 40;
