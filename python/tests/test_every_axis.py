@@ -124,6 +124,7 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
     "`[[path.hop]]`": {
         "capacity": (based(HOP), "path.hop.0", ["9 Mb/s", "8 Mb/s"]),
         "queue": (based(HOP), "path.hop.0", [SMALL, LARGE]),
+        "place": (based(HOP), "path.hop.0", ["in-front", "behind"]),
     },
     "`[[path.change]]`": {
         "capacity": (based(CHANGE), "path.change.0", ["9 Mb/s", {"trace": "steps.trace"}]),

@@ -291,6 +291,19 @@ def test_a_stream_passes_the_bottlenecks_that_it_names(
     assert (through["access"] > 0.9 * received) == (via != "path")
 
 
+@pytest.mark.parametrize(("place", "waiting"), [("in-front", "access"), ("behind", "path")])
+def test_what_is_passed_first_has_the_queue(place: str, waiting: str, tmp_path: Path) -> None:
+    """Of two links that are as slow, the first one has the queue."""
+    hop = HOP.replace("4 Mb/s", "7 Mb/s") + f'place = "{place}"\n'
+    results = outcome(tmp_path, "path.capacity=7 Mb/s", also=hop)
+    most = dict(
+        results.link().group_by("link").agg(pl.col("queue_max_bytes").max()).collect().rows()
+    )
+    (other,) = most.keys() - {waiting}
+    assert most[waiting] > 10_000
+    assert most[other] <= 1_500
+
+
 def test_media_go_up_and_feedback_comes_down(tmp_path: Path) -> None:
     narrow = outcome(tmp_path, "stream.game.direction=up", "path.capacity=100 kb/s")
     assert total(narrow, "received_bytes") > 0.97 * total(narrow, "sent_bytes")

@@ -308,6 +308,11 @@ CASES = {
         '[[path.hop]]\nname = "a"\ncapacity = "1 Mb/s"\n' * 2 + "[[stream]]", 14,
         "path.hop.1.name", "a", ["is the name of another hop"],
     ),
+    "a hop of a place that is none": (
+        "[[stream]]",
+        '[[path.hop]]\nname = "a"\ncapacity = "1 Mb/s"\nplace = "infront"\n[[stream]]', 13,
+        "path.hop.0.place", "infront", ["is no place", "in-front"],
+    ),
     "a change that changes nothing": (
         "[[stream]]", '[[path.change]]\nat = "1 s"\n[[stream]]', 11,
         "path.change.0.at", "1 s", ["changes nothing"],

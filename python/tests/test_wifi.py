@@ -82,6 +82,10 @@ def test_what_a_medium_cannot_be_combined_with_is_refused() -> None:
     second = refused(HOME.replace("[[competitor]]", hop, 1))
     assert second.field == "path.hop.0.capacity.wifi"
     assert "only the capacity of [path]" in str(second)
+    hop = '[[path.hop]]\nname = "a"\ncapacity = "1 Mb/s"\nplace = ["in-front", "behind"]\n'
+    behind = refused(HOME.replace("[[competitor]]", hop + "[[competitor]]", 1))
+    assert (behind.field, behind.value) == ("path.hop.0.place.1", "behind")
+    assert "the clients are on the Wi-Fi medium" in str(behind)
     oracle = refused(HOME + '[[stream]]\nname = "o"\ncontroller = ["gcc", "oracle"]\n')
     assert oracle.field == "stream.0.controller.1"
     assert "foresee" in str(oracle)

@@ -14,11 +14,14 @@ from gameway.experiment.keys.declared import Declaration, tables_of
 from gameway.experiment.part import AT_LEAST, KindOf, Part, check_order
 
 PATH = Declaration(tables_of("path"), classifier="classifier")
-HOP, BACK = Declaration(tables_of("path.hop")), Declaration(tables_of("path.back"))
+HOP = Declaration(tables_of("path.hop"), place="place")
+BACK = Declaration(tables_of("path.back"))
 CHANGE = Declaration(tables_of("path.change"), classifier="classifier")
 JITTER, LOSS = Declaration(tables_of("path.jitter")), Declaration(tables_of("path.loss"))
 DUPLICATE = Declaration(tables_of("path.duplicate"))
 REORDER = Declaration(tables_of("path.reorder"))
+BEHIND = "behind"
+"""The place of a hop between the path's own bottleneck and the clients."""
 
 
 class Jitter(KindOf):
@@ -104,11 +107,14 @@ class Back(Part):
 
 
 class Hop(Part):
-    """One more bottleneck: behind the path's own link, or in front of its Wi-Fi medium."""
+    """One more bottleneck, behind the path's own or in front of it."""
 
     name: keys.BottleneckName = Field(examples=["access"])
     capacity: keys.HopCapacities = Field(examples=["25 Mb/s"])
     queue: keys.Queues = HOP.field("queue")
+    place: keys.Texts | None = None
+
+    _declared = HOP.validator()
 
 
 class Change(Part):
@@ -175,6 +181,7 @@ class Path(Part):
                 hint = "give each its own"
                 refuse("is the name of another hop", name, hint, ("hop", index, "name"))
         self._check_way_back()
+        self._check_places()
         self._check_changes()
         return self
 
@@ -194,6 +201,15 @@ class Path(Part):
     def wireless(self) -> bool:
         """Whether a value of the capacity is a Wi-Fi medium."""
         return any(isinstance(one, dict) and "wifi" in one for one in values(self.capacity))
+
+    def _check_places(self) -> None:
+        """Refuse a hop behind a medium, on which the clients are."""
+        for number, hop in enumerate(self.hop):
+            for index, place in places(hop.place):
+                if self.wireless and place == BEHIND:
+                    hint = "the clients are on the Wi-Fi medium of path.capacity: leave this out"
+                    at: keys.At = ("hop", number, "place", *index)
+                    refuse("has no meaning here", place, hint, at)
 
     def _check_way_back(self) -> None:
         """Refuse a bottleneck on the way back of a medium, which carries both ways."""

@@ -1,9 +1,9 @@
 //! The network: flows through bottlenecks, whatever the clock.
 //!
 //! ```text
-//! server ──► path ──► further hops ──► loss, copies ──► forward line ──► client
-//!    ▲                                                                     │
-//!    └─── return line ◄── loss, copies ◄── the way back's bottleneck ◄─────┘
+//! server ──► hops in front ──► path ──► hops behind ──► loss, copies ──► forward line ──► client
+//!    ▲                                                                                      │
+//!    └────────── return line ◄── loss, copies ◄── the way back's bottleneck ◄───────────────┘
 //! ```
 //!
 //! Which bottlenecks a flow passes, and in which direction its data goes, is its own [`Way`]s' business;

@@ -93,7 +93,13 @@ pub fn check_change(before: &PathSpec, after: &PathSpec) -> Result<(), RunError>
     if has_medium && before.queue != after.queue {
         return refused("path.queue", "another queue", "that of a Wi-Fi medium");
     }
-    Ok(())
+    let mut hops = before.hop.iter().zip(&after.hop);
+    hops.try_for_each(|(was, is)| match (before.place(was), after.place(is)) {
+        (was, is) if was == is => Ok(()),
+        (was, after) => {
+            refused(&format!("path.hop \"{}\": place", is.name), after.words(), was.words())
+        }
+    })
 }
 
 /// The links of the bottlenecks whose capacity differs, in the order of [`super::Routes::names`]. Files are read here, so

@@ -1,16 +1,18 @@
 //! Which bottlenecks a flow passes, in which order.
 
-use crate::spec::{Direction, PathSpec, Way};
+use crate::spec::{Direction, PathSpec, PlaceSpec, Way};
 use crate::{RunError, spec_error};
 use gameway_events::Name;
 
 /// The path's own bottleneck is number zero, further ones follow, and that of the way back comes last.
 ///
-/// A link of the path's own is passed first on the way down; a Wi-Fi medium last, for it is what the clients
-/// are on, and first on the way up by all that passes it down.
+/// On the way down the hops in front of the path's own bottleneck are passed first, then that one, then the hops behind
+/// it. A Wi-Fi medium comes last, for it is what the clients are on, and first on the way up for all that passes it down.
 #[derive(Debug)]
 pub struct Routes {
     names: Vec<Name>,
+    /// All towards the clients, by number, in the order in which they are passed.
+    down: Vec<usize>,
     /// Number of the way back's bottleneck.
     back: Option<usize>,
     /// Whether the path's own bottleneck is a medium that both ways share.
@@ -35,12 +37,17 @@ impl Routes {
     pub fn new(path: &PathSpec) -> Self {
         let mut names: Vec<Name> = vec![Way::PATH.into()];
         names.extend(path.hop.iter().map(|hop| Name::from(hop.name.as_str())));
+        let at = |place| {
+            let numbered = (1..).zip(&path.hop).filter(move |(_, hop)| path.place(hop) == place);
+            numbered.map(|(number, _)| number)
+        };
+        let down = at(PlaceSpec::InFront).chain([0]).chain(at(PlaceSpec::Behind)).collect();
         let congested = path.back.as_ref().is_some_and(|back| back.capacity.is_some());
         let back = congested.then_some(names.len());
         if congested {
             names.push(BACK.into());
         }
-        Self { names, back, shared: path.capacity.wifi().is_some() }
+        Self { names, down, back, shared: path.capacity.wifi().is_some() }
     }
 
     /// Their names, in order.
@@ -51,14 +58,11 @@ impl Routes {
 
     /// The bottlenecks towards the clients that `via` names; `None` if it names none.
     fn down(&self, via: &str) -> Option<Vec<usize>> {
-        let towards_clients = self.back.unwrap_or(self.names.len());
         if via == Way::ALL {
-            let mut all: Vec<usize> = (0..towards_clients).collect();
-            all.rotate_left(usize::from(self.shared));
-            return Some(all);
+            return Some(self.down.clone());
         }
-        let place = self.names[..towards_clients].iter().position(|name| **name == *via)?;
-        Some(vec![place])
+        let number = self.down.iter().find(|&&number| *self.names[number] == *via)?;
+        Some(vec![*number])
     }
 
     /// The route of the flow called so.
@@ -84,5 +88,31 @@ impl Routes {
             Direction::Down => Route { forward: down, back: up },
             Direction::Up => Route { forward: up, back: down },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn all(capacity: serde_json::Value, places: [Option<&str>; 4]) -> (Vec<usize>, Vec<usize>) {
+        let hop = |(number, place)| json!({ "name": format!("hop-{number}"), "capacity": "1 Mb/s", "place": place });
+        let hops: Vec<_> = places.into_iter().enumerate().map(hop).collect();
+        let path = json!({ "capacity": capacity, "base_rtt": "10 ms", "hop": hops });
+        let routes = Routes::new(&PathSpec::try_from(path).expect("it is a path"));
+        let Route { forward, back } = routes.of(&Way::DEFAULT).expect("it passes all");
+        (forward, back)
+    }
+
+    #[test]
+    fn hops_in_front_come_first_and_those_behind_last() {
+        let (front, behind) = (Some("in-front"), Some("behind"));
+        let wired = |places| all(json!("1 Mb/s"), places).0;
+        assert_eq!(wired([None; 4]), [0, 1, 2, 3, 4]);
+        assert_eq!(wired([behind, front, None, front]), [2, 4, 0, 1, 3]);
+        let wifi = |places| all(json!({ "wifi": "802.11n" }), places);
+        assert_eq!(wifi([None; 4]), (vec![1, 2, 3, 4, 0], vec![0]));
+        assert_eq!(wifi([front, None, None, None]), wifi([None; 4]));
     }
 }

@@ -5,7 +5,7 @@ use super::{MAX_DELAY, MIN_INTERVAL, check_bounds, number, span};
 use crate::build::{self, histogram, wifi_config};
 use crate::spec::{
     BackSpec, CapacitySpec, ClassifierSpec, GatewaySpec, HopSpec, JitterSpec, LossSpec, PathSpec,
-    ReorderSpec, Way, WifiSpec,
+    PlaceSpec, ReorderSpec, Way, WifiSpec,
 };
 use crate::{Known, RunError, spec_error};
 use gameway_units::Duration;
@@ -62,6 +62,11 @@ fn check_shared(path: &PathSpec) -> Result<(), RunError> {
         if capacity.wifi().is_some() {
             return Err(spec_error(field, "only path.capacity can be a Wi-Fi medium"));
         }
+    }
+    let behind = path.hop.iter().find(|hop| hop.place == Some(PlaceSpec::Behind));
+    if let (Some(_), Some(hop)) = (path.capacity.wifi(), behind) {
+        let why = "the clients are on the Wi-Fi medium of path.capacity, and nothing is behind it; leave this out";
+        return Err(spec_error(format!("path.hop \"{}\": place", hop.name), why));
     }
     if path.capacity.wifi().is_some() && back.is_some() {
         let why = "the way back shares the Wi-Fi medium of path.capacity; leave this out";

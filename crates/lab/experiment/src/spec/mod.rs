@@ -32,7 +32,7 @@ pub use header::{HeaderSpec, Word};
 pub use htb::{ClassSpec, EcnWord, HtbSpec, LinkLayerSpec, MatchSpec, RuleSpec};
 pub use path::{
     BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec,
-    ReorderSpec, StallsSpec, StepSpec, StepsSpec, TraceSpec,
+    PlaceSpec, ReorderSpec, StallsSpec, StepSpec, StepsSpec, TraceSpec,
 };
 pub use queue::QueueSpec;
 pub use quic::{QuicEcnSpec, QuicSpec};

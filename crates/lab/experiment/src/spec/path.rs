@@ -44,7 +44,7 @@ pub struct PathSpec {
     /// none.
     #[schemars(skip)]
     pub stalls: Option<StallsSpec>,
-    /// further bottlenecks, in order towards the clients
+    /// further bottlenecks, of each place in order towards the clients
     #[serde(default)]
     pub hop: Vec<HopSpec>,
     /// the way from the clients to the servers; uncongested if not given
@@ -80,6 +80,16 @@ impl PathSpec {
     pub fn nominal_rtt(&self) -> Duration {
         self.nominal_rtt.unwrap_or(self.base_rtt)
     }
+
+    /// Where one of its hops is: the clients are on a Wi-Fi medium, and so nothing is behind it.
+    #[must_use]
+    pub fn place(&self, hop: &HopSpec) -> PlaceSpec {
+        let otherwise = match self.capacity.wifi() {
+            Some(_) => PlaceSpec::InFront,
+            None => PlaceSpec::Behind,
+        };
+        hop.place.unwrap_or(otherwise)
+    }
 }
 
 /// How a gateway in front of the path's queue tells games from other flows.
@@ -104,6 +114,32 @@ pub struct HopSpec {
     /// its queue
     #[serde(default = "QueueSpec::of_path", deserialize_with = "queue::of_path")]
     pub queue: QueueSpec,
+    /// in-front: between the servers and the path's own bottleneck; behind: between that and the clients
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-none" = "behind, or in front of a Wi-Fi medium"))]
+    pub place: Option<PlaceSpec>,
+}
+
+/// Where a further bottleneck is, seen from the servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum PlaceSpec {
+    /// Between the servers and the path's own bottleneck.
+    InFront,
+    /// Between that and the clients.
+    Behind,
+}
+
+impl PlaceSpec {
+    /// As a file names it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::InFront => "\"in-front\"",
+            Self::Behind => "\"behind\"",
+        }
+    }
 }
 
 /// The way back.

@@ -314,6 +314,24 @@ fn a_flow_has_its_own_bottlenecks_and_round_trip_time() {
 }
 
 #[test]
+fn a_hop_in_front_is_passed_first() {
+    let at_hop_first = |place: &str| {
+        let hop = format!(
+            r#"{{"hop": [{{"name": "last", "capacity": "6 Mb/s", "place": "{place}",
+                           "queue": {{"kind": "drop-tail", "size": "1 packets"}}}}], "#
+        );
+        let mut bench = bench_of(&PLAIN.replacen('{', &hop, 1), [(None, None), (None, None)]);
+        for number in 0..4 {
+            bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, number, 1500));
+        }
+        bench.advance(1_000 * MILLI).len()
+    };
+    // Four at once: the slower link has one in transmission and one that waits. Behind the faster one, which needs
+    // half as long for each, it has sent the first before the third comes.
+    assert_eq!((at_hop_first("in-front"), at_hop_first("behind")), (2, 3));
+}
+
+#[test]
 fn in_a_stall_nothing_arrives() {
     let stalls = r#"{"stalls": {"interval": "20 ms", "lengths": [["5 ms", "5 ms", 1]], "connections": "0 %"}, "#;
     let path = PLAIN.replacen('{', stalls, 1);

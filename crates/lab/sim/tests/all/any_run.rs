@@ -168,14 +168,17 @@ fn back() -> impl Strategy<Value = Value> {
 }
 
 fn hops() -> impl Strategy<Value = Value> {
-    let hop = |capacity: &str| {
+    let hop = |capacity: &str, place: Option<&str>| {
         json!([{
             "name": "last",
             "capacity": capacity,
             "queue": { "kind": "drop-tail", "size": "300 ms" },
+            "place": place,
         }])
     };
-    choice(vec![json!([]), json!([]), hop("4 Mb/s"), hop("100 Mb/s")])
+    let (slow, fast) = ("4 Mb/s", "100 Mb/s");
+    let hops = [hop(slow, None), hop(fast, None), hop(slow, Some("in-front"))];
+    choice([json!([]), json!([])].into_iter().chain(hops).collect())
 }
 
 /// What of a flow's way is its own.

@@ -75,6 +75,28 @@ fn a_flow_that_does_not_pass_the_gateway_is_left_alone() {
     assert_eq!(most(&run.variable("gateway", "queue_delay_max_ms", 0.0, 40.0)), 0.0);
 }
 
+/// The gateway of a home is behind the provider's queue: what comes to it has left that, at its rate, and does not wait
+/// any more. The same gateway in front of the same queue sees it.
+#[test]
+fn the_gateway_sees_what_leaves_a_hop_in_front() {
+    let at = |place: &str| {
+        let hop = json!({ "name": "provider", "place": place, "capacity": "20 Mb/s",
+            "queue": { "kind": "drop-tail", "size": "250 packets" } });
+        let spec = with(home(backlog()), "/path/capacity", json!("40 Mb/s"));
+        run(&with(spec, "/path/hop", json!([hop])))
+    };
+    let run = at("in-front");
+    let wait = mean_wait(&run, "game");
+    assert!((50.0..130.0).contains(&wait), "{wait} ms");
+    let seen = most(&run.variable("gateway", "queue_delay_max_ms", 0.0, 40.0));
+    // A packet of 1500 B leaves the hop each 0.6 ms, and takes 0.3 ms here.
+    assert!(seen < 0.3, "{seen} ms");
+    assert!(!run.variable("download", "voap_active", 0.0, 40.0).is_empty());
+    // Behind it, what the server sends comes to the gateway first, in bursts.
+    let seen = most(&at("behind").variable("gateway", "queue_delay_max_ms", 0.0, 40.0));
+    assert!(seen > 1.0, "{seen} ms");
+}
+
 /// Short transfers are connections of their own; each is a flow of the table and logged under one name. The
 /// slow start of each is left alone, as the paper says, so that the queue is not gone: HyStart keeps it short.
 #[test]

@@ -62,6 +62,41 @@ fn the_tightest_hop_bounds_what_passes_and_its_queue_is_part_of_the_delay() {
     assert!(run.summary.dropped_packets > 0);
 }
 
+/// Of two links that are as slow, the first one has the queue.
+#[test]
+fn a_hop_in_front_is_passed_before_the_paths_own_bottleneck() {
+    let most_waiting = |place: Value| {
+        let spec = with_stream(empty_path(10), fixed("12 Mb/s"), json!({}));
+        let spec = with(spec, "/path/capacity", json!("10 Mb/s"));
+        let hop = with(hop("provider", "10 Mb/s"), "/place", place);
+        let run = run(&with(spec, "/path/hop", json!([hop])));
+        let link = run.table("link");
+        let at = |name| most(&link.only("link", name).present("queue_max_bytes"));
+        (at("provider"), at("path"))
+    };
+    let (provider, path) = most_waiting(json!("in-front"));
+    assert!(provider > 30_000.0 && path <= 1_500.0, "{provider} {path}");
+    for behind in [json!("behind"), Value::Null] {
+        let (provider, path) = most_waiting(behind);
+        assert!(path > 30_000.0 && provider <= 1_500.0, "{provider} {path}");
+    }
+}
+
+/// What passes one bottleneck alone does so wherever that is.
+#[test]
+fn a_flow_passes_only_the_hop_in_front_that_it_names() {
+    let spec = with_stream(empty_path(10), fixed("6 Mb/s"), json!({ "name": "both" }));
+    let spec = with_stream(spec, fixed("5 Mb/s"), json!({ "name": "first", "via": "provider" }));
+    let spec = with_stream(spec, fixed("3 Mb/s"), json!({ "name": "last", "via": "path" }));
+    let provider = with(hop("provider", "20 Mb/s"), "/place", json!("in-front"));
+    let run = run(&with(spec, "/path/hop", json!([hop("middle", "40 Mb/s"), provider])));
+    let expected = [("provider", 11.0 / 20.0), ("path", 9.0 / 25.0), ("middle", 6.0 / 40.0)];
+    for (link, share) in expected {
+        let found = busy_share(&run, link, 2.0, 10.0);
+        assert!((found / share - 1.0).abs() < 0.01, "{link}: {found}");
+    }
+}
+
 /// A path on which ACKs or reports share the way back with media of so many Mb/s.
 fn with_upstream(rate: Option<&str>) -> Value {
     let spec = with(empty_path(30), "/path/back", bottleneck("5 Mb/s"));

@@ -46,6 +46,14 @@ fn a_sender_that_fills_the_medium_gets_the_closed_form() {
     }
 }
 
+/// A hop has always been in front of a medium; to say so changes nothing.
+#[test]
+fn a_hop_is_in_front_of_a_medium() {
+    let spec = with_udp(home(&g(), 5), "flood", "40 Mb/s", 1500, "down");
+    let said = with(spec.clone(), "/path/hop/0/place", json!("in-front"));
+    assert!(run(&spec).events == run(&said).events);
+}
+
 #[test]
 fn a_damaged_channel_carries_less_and_loses_what_is_given_up() {
     let rate = |wifi: Value| {
@@ -187,6 +195,7 @@ fn what_cannot_be_is_refused_with_its_field() {
     let combinations = [
         ("/path/back", json!({ "capacity": "1 Mb/s" }), "shares the Wi-Fi medium"),
         ("/path/hop/0/capacity", g(), "only path.capacity"),
+        ("/path/hop/0/place", json!("behind"), "path.hop \"wired\": place: the clients are on"),
         (
             "/stream",
             json!([{

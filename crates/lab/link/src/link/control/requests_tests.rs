@@ -91,6 +91,10 @@ const WRONG: [(&str, &str); 21] = [
         r#"{"set": {"path.hop.last.capacity": "1 Mb/s"}}"#,
         "path.hop.last.capacity: leads through what is no table",
     ),
+    (
+        r#"{"set": {"path.hop.access.place": "in-front"}}"#,
+        "path.hop \"access\": place: \"in-front\" cannot take the place of \"behind\"",
+    ),
     (r#"{"set": {"path.hop": []}}"#, "path.hop: no hop cannot take the place of \"access\""),
     (r#"{"set": {"path.back.capacity": null}}"#, "path.back.capacity: no bottleneck cannot"),
     // All or nothing.
