@@ -3,7 +3,7 @@
 //! A gateway declares its options once, as the fields of its configuration ([`gameway_units::declared`]).
 
 use crate::algorithm::GatewayAlgorithm;
-use crate::{Gateway, sap_law, voap};
+use crate::{Gateway, sap_law, voap, windows};
 use gameway_units::declared::{Catalogue, Description, Entry, OptionError, Options};
 
 type Build = fn(&Description, &Options) -> Result<Box<dyn Gateway>, OptionError>;
@@ -16,7 +16,10 @@ impl Gateways {
     /// Those of this crate.
     #[must_use]
     pub fn standard() -> Self {
-        Self(Catalogue::default()).with::<sap_law::SapLawConfig>().with::<voap::VoapConfig>()
+        Self(Catalogue::default())
+            .with::<sap_law::SapLawConfig>()
+            .with::<voap::VoapConfig>()
+            .with::<windows::WindowsConfig>()
     }
 
     /// These and another one; it takes the place of one of the same name.
@@ -48,7 +51,7 @@ mod tests {
     #[test]
     fn gateways_are_built_by_name_if_their_options_allow() {
         let known = Gateways::standard();
-        assert!(known.descriptions().map(|one| one.name).eq(["sap-law", "voap"]));
+        assert!(known.descriptions().map(|one| one.name).eq(["sap-law", "voap", "windows"]));
         let wrong = |name| known.build(name, &Options::new()).err();
         assert_eq!(wrong("voap").map(|error| error.why), None);
         let error = wrong("sap-law").expect("a capacity must be given");

@@ -32,6 +32,7 @@ mod remote_queue;
 mod sap_law;
 mod segment;
 mod voap;
+mod windows;
 
 pub use algorithm::GatewayAlgorithm;
 pub use catalogue::Gateways;
@@ -41,6 +42,7 @@ pub use remote_queue::RemoteQueue;
 pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
 pub use voap::{Control, Fairness, Leftover, Step, Voap, VoapConfig};
+pub use windows::{Windows, WindowsConfig};
 
 pub use gameway_path::Passage;
 

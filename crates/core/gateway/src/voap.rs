@@ -201,6 +201,27 @@ impl Voap {
         (self.longest, self.left) = (Duration::ZERO, Bytes::ZERO);
     }
 
+    /// Algorithm 2: the longest wait of this period, of packets that left and of the oldest that is still there.
+    pub(crate) fn longest_wait(&self, now: Instant, oldest: Option<Instant>) -> Duration {
+        let waiting = oldest.map_or(Duration::ZERO, |oldest| now.saturating_since(oldest));
+        self.longest.max(waiting)
+    }
+
+    /// The period has ended in which packets waited so long at the longest.
+    pub(crate) fn end_period(&mut self, now: Instant, longest: Duration) {
+        self.measured = longest;
+        let VoapConfig { alpha, beta, period, .. } = self.config;
+        for data in self.table.directions_mut() {
+            Control::observe(data, now, &self.config);
+        }
+        self.step(now, Band::of(self.measured, alpha, beta));
+        self.share();
+        self.table.forget_idle(now);
+        (self.longest, self.left) = (Duration::ZERO, Bytes::ZERO);
+        self.period_start = now;
+        self.next = now.saturating_add(period);
+    }
+
     /// The longest wait of the last period.
     #[must_use]
     pub fn measured(&self) -> Duration {
@@ -305,19 +326,8 @@ impl Gateway for Voap {
         if now < self.next {
             return;
         }
-        // Algorithm 2.
-        let waiting = oldest.map_or(Duration::ZERO, |oldest| now.saturating_since(oldest));
-        self.measured = std::mem::take(&mut self.longest).max(waiting);
-        let VoapConfig { alpha, beta, period, .. } = self.config;
-        for data in self.table.directions_mut() {
-            Control::observe(data, now, &self.config);
-        }
-        self.step(now, Band::of(self.measured, alpha, beta));
-        self.share();
-        self.table.forget_idle(now);
-        self.left = Bytes::ZERO;
-        self.period_start = now;
-        self.next = now.saturating_add(period);
+        let longest = self.longest_wait(now, oldest);
+        self.end_period(now, longest);
     }
 
     fn limits(&self, tell: &mut dyn FnMut(Limit)) {

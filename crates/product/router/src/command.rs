@@ -2,7 +2,7 @@
 
 use crate::program::{Config, Status, run};
 use clap::{Arg, ArgMatches, Command};
-use gameway_gateway::VoapConfig;
+use gameway_gateway::WindowsConfig;
 use gameway_runtime::stop::Stop;
 use std::ffi::OsString;
 use std::io::Write;
@@ -46,7 +46,7 @@ fn definition() -> Command {
 
 fn up(options: &ArgMatches) -> Result<(), String> {
     let home = options.get_one::<String>("home").cloned().unwrap_or_default();
-    let config = Config { home, voap: ours() };
+    let config = Config { home, windows: WindowsConfig::default() };
     let stop = Stop::on_signals().map_err(|error| format!("signals: {error}"))?;
     run(&config, &stop, &mut tell).map_err(|error| error.to_string())
 }
@@ -64,14 +64,4 @@ fn tell(status: Status) {
     let mut out = std::io::stdout().lock();
     // Whoever read them may be gone.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-}
-
-/// Not the paper's: many downloads, and those of BBR, need the options beyond it.
-fn ours() -> VoapConfig {
-    VoapConfig {
-        step: gameway_gateway::Step::Fill,
-        memory: gameway_units::Duration::from_millis(2000),
-        fairness: gameway_gateway::Fairness::Rates,
-        ..VoapConfig::default()
-    }
 }

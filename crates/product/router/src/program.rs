@@ -3,12 +3,11 @@
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | look at the ring | 5 ms | 1 Gb/s of small segments, 80 B each in the ring, are 0.6 MB in that time; it has 2 MiB |
-//! | memory of a wait | 1 s | a period in which no connection can tell is no empty queue; after a second of them nothing is downloaded |
 //! | heartbeat | with each look | the data path gives up after a second |
 
 use crate::data_path::{Counters, DataPath, DataPathError};
 use crate::record::Record;
-use gameway_gateway::{Gateway, Limit, Packet, Passage, RemoteQueue, Voap, VoapConfig};
+use gameway_gateway::{Gateway, Limit, Packet, Passage, Windows, WindowsConfig};
 use gameway_path::Header;
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_runtime::stop::Stop;
@@ -16,7 +15,6 @@ use gameway_units::{Bytes, Duration, Instant};
 use std::collections::BTreeMap;
 
 const LOOK: Duration = Duration::from_millis(5);
-const MEMORY: Duration = Duration::from_secs(1);
 /// As in `bpf/gateway.bpf.c`.
 const SILENCE: Duration = Duration::from_secs(1);
 const REPORT: Duration = Duration::from_secs(1);
@@ -27,7 +25,7 @@ pub struct Config {
     /// The interface towards the home: a bridge, mostly.
     pub home: String,
     /// Of the algorithm.
-    pub voap: VoapConfig,
+    pub windows: WindowsConfig,
 }
 
 /// What is so at a moment.
@@ -43,31 +41,22 @@ pub struct Status {
     pub counters: Counters,
 }
 
-/// The algorithm, and what it is told from.
+/// The algorithm, and the limits that the data path has from it.
 #[derive(Debug)]
 struct Steering {
-    gateway: Voap,
-    remote: RemoteQueue,
-    /// The last that a connection could tell, and when.
-    wait: Option<(Instant, Duration)>,
+    gateway: Windows,
     limits: BTreeMap<Header, Limit>,
 }
 
 impl Steering {
     fn new(config: &Config) -> Self {
-        Self {
-            gateway: Voap::new(config.voap).behind_the_queue(),
-            remote: RemoteQueue::default(),
-            wait: None,
-            limits: BTreeMap::new(),
-        }
+        Self { gateway: Windows::new(config.windows), limits: BTreeMap::new() }
     }
 
     fn on_record(&mut self, now: Instant, record: &Record) {
         let passage = if record.to_home { Passage::Queue } else { Passage::Beside };
         for mut segment in record.on_the_wire() {
             let size = record.headers + Bytes::new(u64::from(segment.length));
-            self.remote.on_segment(now, record.to_home, &segment);
             if record.to_home {
                 self.gateway.on_departure(now, size, Duration::ZERO);
             }
@@ -78,10 +67,7 @@ impl Steering {
 
     /// No windows were written for a while.
     fn start_over(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), DataPathError> {
-        self.gateway.start_over();
-        self.gateway.on_deadline(now, None);
-        self.remote.take_wait();
-        self.wait = None;
+        self.gateway.start_over(now);
         self.limits.keys().try_for_each(|header| data_path.release(header))?;
         self.limits.clear();
         Ok(())
@@ -89,13 +75,6 @@ impl Steering {
 
     /// A period has ended.
     fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), DataPathError> {
-        if let Some(wait) = self.remote.take_wait() {
-            self.wait = Some((now, wait));
-        }
-        self.wait = self.wait.filter(|(at, _)| now.saturating_since(*at) < MEMORY);
-        if let Some((_, wait)) = self.wait {
-            self.gateway.on_departure(now, Bytes::ZERO, wait);
-        }
         self.gateway.on_deadline(now, None);
         let mut wanted = BTreeMap::new();
         self.gateway.limits(&mut |limit| _ = wanted.insert(limit.header, limit));
@@ -150,7 +129,7 @@ pub fn run(
             next_report = now.saturating_add(REPORT);
             tell(Status {
                 time: now - Instant::ZERO,
-                wait: steering.wait.map(|(_, wait)| wait),
+                wait: steering.gateway.wait(),
                 limited: steering.limits.len(),
                 counters: data_path.counters()?,
             });
