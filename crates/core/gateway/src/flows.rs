@@ -171,7 +171,7 @@ impl<S: Default> FlowTable<S> {
         now: Instant,
         in_queue: bool,
         segment: &mut Segment,
-        wanted: impl FnOnce(&Direction<S>) -> Option<u64>,
+        wanted: impl FnOnce(&mut Direction<S>) -> Option<u64>,
     ) -> bool {
         let (key, side) = key_of(&segment.header);
         if !self.connections.contains_key(&key) {

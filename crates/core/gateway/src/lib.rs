@@ -31,6 +31,7 @@ mod loop_time;
 mod remote_queue;
 mod sap_law;
 mod segment;
+mod stamps;
 mod voap;
 mod windows;
 
@@ -41,7 +42,7 @@ pub use flows::FlowTable;
 pub use remote_queue::RemoteQueue;
 pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
-pub use voap::{Control, Fairness, Leftover, Step, Voap, VoapConfig};
+pub use voap::{Control, Fairness, Leftover, Newcomers, Step, Voap, VoapConfig};
 pub use windows::{Windows, WindowsConfig};
 
 pub use gameway_path::Passage;

@@ -17,8 +17,9 @@
 //! bottleneck is no queue of this home, and a connection that began in a full queue knows a smallest loop that is too long.
 //! Connections without timestamps say nothing.
 
-use crate::loop_time::{Probe, Smallest};
+use crate::loop_time::Smallest;
 use crate::segment::{Segment, ahead};
+use crate::stamps::Stamps;
 use gameway_path::{Endpoint, Header};
 use gameway_units::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,6 +28,8 @@ const MAX_CONNECTIONS: usize = 1024;
 const MEMORY: Duration = Duration::from_secs(300);
 /// A loop counts if the longest pause of all data within it is no larger than its part of so many.
 const PAUSES_PER_LOOP: i64 = 2;
+/// For so long the wait of the other connections is what a new one finds.
+const FRESH: Duration = Duration::from_millis(200);
 const MAX_PAUSES: usize = 64;
 const MIN_PAUSE: Duration = Duration::from_millis(2);
 
@@ -61,7 +64,7 @@ impl Pauses {
 /// The data that a home receives of one connection.
 #[derive(Debug, Clone, Default)]
 struct Download {
-    probe: Probe,
+    stamps: Stamps,
     stamp: Option<u32>,
     acknowledged: Option<u32>,
     smallest: Smallest,
@@ -83,16 +86,18 @@ impl Download {
         let is_new = self.stamp != Some(stamps.value);
         if is_new && (opens || segment.is_bare_ack() && acknowledges) {
             self.stamp = Some(stamps.value);
-            self.probe.start(now, stamps.value);
+            self.stamps.start(now, stamps.value, self.smallest.get());
         }
     }
 
-    /// Data comes, or the answer to the opening.
-    fn on_data(&mut self, now: Instant, segment: &Segment, pauses: &Pauses) {
+    /// Data comes, or the answer to the opening; `known`: what packets wait now, by other connections.
+    fn on_data(&mut self, now: Instant, segment: &Segment, pauses: &Pauses, known: Duration) {
         self.bytes += u64::from(segment.length);
-        let begun = self.probe.began_at();
-        let echoed = segment.timestamps.and_then(|stamps| self.probe.echoed(now, stamps.echo));
-        let Some((looped, begun)) = echoed.zip(begun) else { return };
+        let echoed = segment.timestamps.and_then(|stamps| self.stamps.echoed(now, stamps.echo));
+        let Some((looped, begun)) = echoed else { return };
+        if self.smallest.get().is_none() {
+            self.smallest.add(now, MEMORY, (looped - known).max(Duration::ZERO));
+        }
         self.smallest.add(now, MEMORY, looped);
         let smallest = self.smallest.get().unwrap_or(looped);
         if pauses.longest_since(begun) <= looped / PAUSES_PER_LOOP {
@@ -107,6 +112,8 @@ impl Download {
 pub struct RemoteQueue {
     downloads: BTreeMap<[Endpoint; 2], Download>,
     pauses: Pauses,
+    /// The last that [`Self::take_wait`] gave, and when data had come last.
+    known: Option<(Instant, Duration)>,
 }
 
 impl RemoteQueue {
@@ -123,7 +130,9 @@ impl RemoteQueue {
             download.on_home(now, segment);
         } else if segment.length > 0 || segment.flags.syn {
             self.pauses.on_data(now);
-            download.on_data(now, segment, &self.pauses);
+            let fresh = |(at, _): &(Instant, Duration)| now.saturating_since(*at) < FRESH;
+            let known = self.known.filter(fresh).map_or(Duration::ZERO, |(_, wait)| wait);
+            download.on_data(now, segment, &self.pauses, known);
         }
     }
 
@@ -144,7 +153,9 @@ impl RemoteQueue {
             below += bytes;
             2 * below >= total
         };
-        waits.iter().find(half).map(|(wait, _)| *wait)
+        let wait = waits.iter().find(half).map(|(wait, _)| *wait);
+        self.known = wait.map(|wait| (self.pauses.last_data, wait)).or(self.known);
+        wait
     }
 
     fn make_room(&mut self) {

@@ -51,11 +51,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod control;
+mod fill;
+mod full;
 #[cfg(test)]
 mod tests;
 
 pub use control::Control;
 use control::{Band, Part};
+use fill::Fill;
 
 /// By how much windows change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +80,16 @@ pub enum Fairness {
     Windows,
     /// Windows over RTTs.
     Rates,
+}
+
+/// When a flow comes under control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Newcomers {
+    /// When beta is exceeded and it is not in slow start.
+    LeftAlone,
+    /// With its first data, while the link is known to be full now and then.
+    Admitted,
 }
 
 /// What becomes of the share of a flow that ends.
@@ -113,6 +126,8 @@ pub struct VoapConfig {
     #[serde(with = "on_off")]
     #[schemars(with = "on_off::Switch")]
     pub redistribution: bool,
+    /// "left-alone" (the paper's): flows in slow start; "admitted": each gets what is free with its first data
+    pub newcomers: Newcomers,
     /// "handed-on" or "lost" (as printed): the share of a flow that ends
     pub leftover: Leftover,
 }
@@ -148,6 +163,7 @@ impl Default for VoapConfig {
             step: Step::Segment,
             fairness: Fairness::Windows,
             redistribution: true,
+            newcomers: Newcomers::LeftAlone,
             leftover: Leftover::HandedOn,
         }
     }
@@ -167,6 +183,7 @@ pub struct Voap {
     next: Instant,
     /// With [`Step::Backlog`] and [`Step::Fill`]: until then, what was cut still waits.
     settling_until: Instant,
+    fill: Fill,
 }
 
 impl Voap {
@@ -182,6 +199,7 @@ impl Voap {
             period_start: Instant::ZERO,
             next: Instant::ZERO + config.period,
             settling_until: Instant::ZERO,
+            fill: Fill::default(),
         }
     }
 
@@ -214,8 +232,11 @@ impl Voap {
         for data in self.table.directions_mut() {
             Control::observe(data, now, &self.config);
         }
-        self.step(now, Band::of(self.measured, alpha, beta));
+        let (waited, span) = (longest >= alpha, now.saturating_since(self.period_start));
+        self.fill.full.on_period(now, self.left, span, waited);
+        self.step(now, Band::of(longest, alpha, beta));
         self.share();
+        self.fill.given = self.active().map(|data| Control::rate(data, beta)).sum();
         self.table.forget_idle(now);
         (self.longest, self.left) = (Duration::ZERO, Bytes::ZERO);
         self.period_start = now;
@@ -234,6 +255,11 @@ impl Voap {
         &self.table
     }
 
+    /// Those under control.
+    fn active(&mut self) -> impl Iterator<Item = &mut Direction<Control>> {
+        self.controlled().filter(|data| data.state.is_active())
+    }
+
     fn controlled(&mut self) -> impl Iterator<Item = &mut Direction<Control>> {
         self.table.directions_mut().filter(|data| data.state.part() != Part::None)
     }
@@ -241,22 +267,24 @@ impl Voap {
     /// Algorithm 1.
     fn step(&mut self, now: Instant, band: Band) {
         if band == Band::Above {
-            self.controlled().for_each(|data| data.state.take_control());
+            let newcomers = self.config.newcomers;
+            self.controlled().for_each(|data| data.state.take_control(newcomers));
+        }
+        if self.config.step == Step::Fill {
+            return self.fill(now);
         }
         let settled = self.period_start >= self.settling_until;
-        let room = self.room(now);
+        let room = self.room();
         let (mut count, mut total) = (0.0, 0.0);
-        for data in self.controlled().filter(|data| data.state.is_active()) {
+        for data in self.active() {
             count += 1.0;
             total += data.state.window();
         }
-        let by_backlog = self.config.step != Step::Segment;
-        let fills = self.config.step == Step::Fill;
-        for data in self.controlled().filter(|data| data.state.is_active()) {
+        let by_backlog = self.config.step == Step::Backlog;
+        for data in self.active() {
             let segment = f64::from(data.segment_size());
             let change = match band {
                 Band::Within => 0.0,
-                Band::Below if fills => room.max(segment) * data.state.window() / total,
                 Band::Below if by_backlog => segment.min(room / count),
                 Band::Below => segment,
                 Band::Above if by_backlog && !settled => 0.0,
@@ -266,18 +294,26 @@ impl Voap {
             data.state.change(band, change, segment);
         }
         if by_backlog && settled && band == Band::Above && count > 0.0 {
-            let rtts = self.controlled().filter_map(|data| Control::rtt(data));
-            let longest = rtts.max().unwrap_or_default();
-            let round = longest.saturating_add(self.measured);
+            let round = self.round();
             self.settling_until = now.saturating_add(round).saturating_add(round);
         }
     }
 
+    /// The longest RTT of the flows that are seen, with the queue.
+    fn round(&mut self) -> Duration {
+        let rtts = self.controlled().filter_map(|data| Control::rtt(data));
+        rtts.max().unwrap_or_default().saturating_add(self.measured)
+    }
+
     /// Bytes that may wait more until the delay is beta; below zero what waits in excess.
-    fn room(&self, now: Instant) -> f64 {
-        let span = now.saturating_since(self.period_start).as_secs_f64();
-        let rate = self.left.as_f64() / span.max(1e-9);
-        rate * (self.config.beta - self.measured).as_secs_f64()
+    fn room(&self) -> f64 {
+        self.came() * (self.config.beta - self.measured).as_secs_f64()
+    }
+
+    /// Bytes per second that left in this period.
+    fn came(&self) -> f64 {
+        let span = self.next.saturating_since(self.period_start).as_secs_f64();
+        self.left.as_f64() / span.max(1e-9)
     }
 
     /// Algorithms 3 and 4.
@@ -285,15 +321,15 @@ impl Voap {
         let config = self.config;
         let weight = |data: &Direction<Control>| Control::weight(data, config.fairness);
         let (mut count, mut total) = (0.0, 0.0);
-        for data in self.controlled().filter(|data| data.state.is_active()) {
+        for data in self.active() {
             count += 1.0;
             total += data.state.window() / weight(data);
         }
         let split = total / f64::max(count, 1.0);
         let (mut leftover, mut needy) = (0.0, 0.0);
-        for data in self.controlled().filter(|data| data.state.is_active()) {
+        for data in self.active() {
             let (weight, margin) = (weight(data), Control::margin(data));
-            let spare = data.state.share(split * weight, margin, config.redistribution);
+            let spare = data.state.share(split * weight, margin, &config);
             leftover += spare / weight;
             needy += f64::from(u8::from(data.state.is_in_need()));
         }
@@ -310,7 +346,14 @@ impl Voap {
 impl Gateway for Voap {
     fn on_packet(&mut self, now: Instant, passage: Passage, packet: &mut Packet<'_>) -> bool {
         let Some(segment) = &mut packet.segment else { return false };
-        self.table.pass(now, passage == Passage::Queue, segment, |data| data.state.wanted())
+        let admits = self.config.newcomers == Newcomers::Admitted;
+        let Self { table, fill, config, .. } = self;
+        table.pass(now, passage == Passage::Queue, segment, |data| {
+            if admits && Control::is_new(data) {
+                fill.admit(now, data, config.beta);
+            }
+            data.state.wanted()
+        })
     }
 
     fn on_departure(&mut self, _now: Instant, size: Bytes, queueing_delay: Duration) {

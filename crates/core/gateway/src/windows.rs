@@ -11,14 +11,15 @@
 
 use crate::algorithm::GatewayAlgorithm;
 use crate::{
-    Fairness, Gateway, Limit, Observation, Packet, Passage, RemoteQueue, Step, Voap, VoapConfig,
+    Fairness, Gateway, Limit, Newcomers, Observation, Packet, Passage, RemoteQueue, Step, Voap,
+    VoapConfig,
 };
 use gameway_units::declared::{Configuration, OptionError};
 use gameway_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const WAIT_MEMORY: Duration = Duration::from_secs(1);
+const WAIT_MEMORY: Duration = Duration::from_millis(200);
 const ESTIMATE_MEMORY: Duration = Duration::from_secs(2);
 
 /// What can be set.
@@ -38,8 +39,8 @@ pub struct WindowsConfig {
 
 impl Default for WindowsConfig {
     fn default() -> Self {
-        let VoapConfig { alpha, beta, period, .. } = VoapConfig::default();
-        Self { alpha, beta, period }
+        let VoapConfig { alpha, beta, .. } = VoapConfig::default();
+        Self { alpha, beta, period: Duration::from_millis(20) }
     }
 }
 
@@ -63,6 +64,7 @@ impl WindowsConfig {
             memory: ESTIMATE_MEMORY,
             step: Step::Fill,
             fairness: Fairness::Rates,
+            newcomers: Newcomers::Admitted,
             ..VoapConfig::default()
         }
     }

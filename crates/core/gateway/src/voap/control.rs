@@ -1,6 +1,6 @@
 //! What VoAP keeps for each flow, and what a period does to it.
 
-use super::{Fairness, Leftover, VoapConfig};
+use super::{Fairness, Leftover, Newcomers, VoapConfig};
 use crate::Direction;
 use gameway_units::{Duration, Instant};
 
@@ -8,7 +8,11 @@ use gameway_units::{Duration, Instant};
 const SLOW_START_GROWTH: f64 = 1.25;
 /// A share that is limited by the flow is larger than its use by this.
 const OVERSIZE: f64 = 1.1;
+/// A flow in slow start doubles its window with each round.
+const SLOW_START: f64 = 2.0;
 const MIN_SEGMENTS: f64 = 2.0;
+/// The initial window of a sender.
+const INITIAL_SEGMENTS: f64 = 10.0;
 
 /// Where the measured delay lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,23 +46,30 @@ pub(super) enum Part {
     Leaving,
 }
 
-/// The longest memory, in periods.
-const MAX_PERIODS: usize = 16;
+/// Parts of a memory, each the largest of a span.
+const PARTS: usize = 16;
 
-/// Estimates of the last periods.
+/// The largest of the estimates within a memory: exact while it holds as many periods as parts, else to a part.
 #[derive(Debug, Clone, Copy, Default)]
 struct Recent {
-    values: [f64; MAX_PERIODS],
+    values: [f64; PARTS],
     next: usize,
+    /// Periods in the newest part.
+    filled: usize,
 }
 
 impl Recent {
     /// The largest of the last `periods` with this one.
     fn with(&mut self, value: f64, periods: usize) -> f64 {
-        let periods = periods.clamp(1, MAX_PERIODS);
-        self.next = (self.next + 1) % MAX_PERIODS;
-        self.values[self.next] = value;
-        let last = (0..periods).map(|age| (self.next + MAX_PERIODS - age) % MAX_PERIODS);
+        let periods = periods.max(1);
+        let each = periods.div_ceil(PARTS);
+        if self.filled >= each || self.filled == 0 {
+            self.next = (self.next + 1) % PARTS;
+            (self.values[self.next], self.filled) = (0.0, 0);
+        }
+        self.filled += 1;
+        self.values[self.next] = self.values[self.next].max(value);
+        let last = (0..periods.div_ceil(each)).map(|age| (self.next + PARTS - age) % PARTS);
         last.map(|place| self.values[place]).fold(0.0, f64::max)
     }
 }
@@ -123,6 +134,26 @@ impl Control {
         rtt.map_or(1.0, |rtt| rtt.as_secs_f64().max(1e-3))
     }
 
+    /// What its window gives it while packets wait for `wait`, in bytes per second.
+    pub(super) fn rate(data: &Direction<Self>, wait: Duration) -> f64 {
+        let round = Self::rtt(data).unwrap_or_default().saturating_add(wait);
+        data.state.window / round.as_secs_f64().max(1e-3)
+    }
+
+    /// Whether it sends and never was under control.
+    pub(super) fn is_new(data: &Direction<Self>) -> bool {
+        !data.state.active && data.is_in_queue()
+    }
+
+    /// It comes under control with what is free, bytes per second, but no less than it may begin with.
+    pub(super) fn admit(data: &mut Direction<Self>, free: f64, wait: Duration) {
+        let round = Self::rtt(data).unwrap_or_default().saturating_add(wait);
+        let initial = INITIAL_SEGMENTS * f64::from(data.segment_size());
+        let state = &mut data.state;
+        state.active = true;
+        state.window = initial.max(free * round.as_secs_f64());
+    }
+
     /// What the flow did in the period that ends now.
     pub(super) fn observe(data: &mut Direction<Self>, now: Instant, config: &VoapConfig) {
         let VoapConfig { period, leftover, .. } = *config;
@@ -152,8 +183,9 @@ impl Control {
     }
 
     /// The delay is above beta: lines 22 to 25.
-    pub(super) fn take_control(&mut self) {
-        let Some(estimate) = self.estimate.filter(|_| !self.active && !self.slow_start) else {
+    pub(super) fn take_control(&mut self, newcomers: Newcomers) {
+        let left_alone = newcomers == Newcomers::LeftAlone && self.slow_start;
+        let Some(estimate) = self.estimate.filter(|_| !self.active && !left_alone) else {
             return;
         };
         self.active = self.part == Part::Active;
@@ -161,18 +193,35 @@ impl Control {
         self.used_up = true;
     }
 
-    /// Lines 5, 15 and 26.
-    pub(super) fn change(&mut self, band: Band, change: f64, segment: f64) {
-        if band == Band::Within && self.part == Part::Active {
+    /// What it does not use of its window is no part of the queue.
+    pub(super) fn come_down(&mut self) {
+        if self.part == Part::Active {
             self.window = self.window.min(self.estimate.unwrap_or(self.window));
         }
+    }
+
+    /// Lines 5, 15 and 26.
+    pub(super) fn change(&mut self, band: Band, change: f64, segment: f64) {
+        if band == Band::Within {
+            self.come_down();
+        }
+        self.grow(change, segment);
+    }
+
+    /// By so many bytes, or fewer below zero.
+    pub(super) fn grow(&mut self, change: f64, segment: f64) {
         self.window = (self.window + change).max(MIN_SEGMENTS * segment);
     }
 
     /// Lines 2 to 18 of algorithm 4, or algorithm 3; gives what the flow leaves of its share.
-    pub(super) fn share(&mut self, split: f64, margin: f64, redistribution: bool) -> f64 {
+    pub(super) fn share(&mut self, split: f64, margin: f64, config: &VoapConfig) -> f64 {
+        let redistribution = config.redistribution;
+        let oversize = match config.newcomers {
+            Newcomers::LeftAlone => OVERSIZE,
+            Newcomers::Admitted => SLOW_START,
+        };
         let estimate = self.estimate.unwrap_or(self.window);
-        let oversized = (OVERSIZE * estimate).max(estimate + margin);
+        let oversized = (oversize * estimate).max(estimate + margin);
         self.in_need = redistribution && (self.used_up || estimate > split);
         if self.in_need || !redistribution || oversized > split {
             self.window = f64::midpoint(self.window, split);

@@ -1,0 +1,66 @@
+//! Step "fill": windows change by what fits, at once, and not again before that is seen; newcomers get what is free.
+//!
+//! Model: `C` is what the link carried while packets waited ([`Full`]). Above beta all windows together give up
+//! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha they grow together by
+//! `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of others do not give away, times
+//! its RTT and beta.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | a queue drains | by a quarter of the period in it | ours: while senders stand still it drains by all of it |
+//! | least window of a newcomer | 10 segments | RFC 6928 section 2: what it may begin with |
+
+use super::full::Full;
+use super::{Control, Voap};
+use crate::Direction;
+use gameway_units::{Duration, Instant};
+
+/// See the module's head.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fill {
+    settling_until: Instant,
+    growing_until: Instant,
+    /// Of the period before.
+    wait: Duration,
+    pub(super) full: Full,
+    /// What the windows give away, in bytes per second.
+    pub(super) given: f64,
+}
+
+impl Fill {
+    /// A flow comes that was not under control; it is left alone while the link was not full lately.
+    pub(super) fn admit(&mut self, now: Instant, data: &mut Direction<Control>, beta: Duration) {
+        if let Some(rate) = self.full.rate(now) {
+            Control::admit(data, (rate - self.given).max(0.0), beta);
+            self.given += Control::rate(data, beta);
+        }
+    }
+}
+
+impl Voap {
+    /// A period has ended; see the module's head.
+    pub(super) fn fill(&mut self, now: Instant) {
+        let (wait, beta, round) = (self.measured, self.config.beta, self.round());
+        let drains = wait + self.config.period / 4 < std::mem::replace(&mut self.fill.wait, wait);
+        let settled = self.period_start >= self.fill.settling_until;
+        let grown = self.period_start >= self.fill.growing_until;
+        if wait >= self.config.alpha {
+            self.active().for_each(|data| data.state.come_down());
+        }
+        if wait > beta && settled && !drains {
+            self.fill.settling_until = now.saturating_add(round).saturating_add(round);
+        } else if wait < self.config.alpha && settled && grown {
+            self.fill.growing_until = now.saturating_add(round);
+        } else {
+            return;
+        }
+        let rate = self.fill.full.rate(now).unwrap_or(0.0).max(self.came());
+        let change = rate * (beta - wait).as_secs_f64();
+        let total: f64 = self.active().map(|data| data.state.window()).sum();
+        for data in self.active() {
+            let segment = f64::from(data.segment_size());
+            let least = if change > 0.0 { segment } else { f64::NEG_INFINITY };
+            data.state.grow((change * data.state.window() / total).max(least), segment);
+        }
+    }
+}
