@@ -54,7 +54,9 @@ impl Voap {
         } else {
             return;
         }
-        let rate = self.fill.full.rate(now).unwrap_or(0.0).max(self.came());
+        // While packets wait, what comes is what the link carries, also after it has changed.
+        let full = self.fill.full.rate(now).filter(|_| wait < beta);
+        let rate = full.unwrap_or(0.0).max(self.came());
         let change = rate * (beta - wait).as_secs_f64();
         let total: f64 = self.active().map(|data| data.state.window()).sum();
         for data in self.active() {
