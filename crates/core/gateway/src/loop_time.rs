@@ -93,11 +93,6 @@ impl Probe {
         }
     }
 
-    /// When the number that is under way passed.
-    pub fn began_at(&self) -> Option<Instant> {
-        self.under_way.map(|(_, at)| at)
-    }
-
     /// Forgets what is under way.
     pub fn cancel(&mut self) {
         self.under_way = None;

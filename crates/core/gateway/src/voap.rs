@@ -38,8 +38,9 @@
 //! | Option | What it does | Why |
 //! |---|---|---|
 //! | `step = "backlog"` | above beta the windows give up together what waits in excess: bytes that left in the period over its length, times delay less beta; then they wait two of the longest RTTs as they are with that queue. Below alpha, they grow together by no more than fits below beta | a segment in 200 ms is 26 s for 130 segments too many; and a segment for each of 20 flows is 17 ms of queue |
-//! | `step = "fill"` | the same above beta. Below alpha the windows grow together by all that fits below beta: bytes that left in the period over its length, times beta less delay | a segment in 200 ms is 69 s for the window of 200 Mb/s and 20 ms |
-//! | `memory`, up to 16 periods | the estimate is the largest of so long, not of one period | BBR lets its window down to 4 segments for 200 ms every 10 s (draft-ietf-ccwg-bbr, ProbeRTT): as printed it loses its share, and needs seconds to get it back |
+//! | `step = "fill"` | windows change by what fits or is in excess, at once (module `fill`) | a segment in 200 ms is 69 s for the window of 200 Mb/s and 20 ms |
+//! | `newcomers = "admitted"` | a flow comes under control with its first data if the link was full in the last 10 s; a share that is limited by its flow is twice its use; and slow start is no reason to leave a flow alone | slow start is over in less than a period, with a full queue |
+//! | `memory` | the estimate is the largest of so long, not of one period | BBR lets its window down to 4 segments for 200 ms every 10 s (draft-ietf-ccwg-bbr, ProbeRTT): as printed it loses its share, and needs seconds to get it back |
 //! | `fairness = "rates"` | the share is a rate: windows are compared divided by their flows' RTTs | equal windows are unequal rates |
 
 use crate::algorithm::GatewayAlgorithm;
@@ -115,7 +116,7 @@ pub struct VoapConfig {
     /// how often windows change
     #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub period: Duration,
-    /// a flow counts with the largest window it used in so long, one to 16 periods
+    /// a flow counts with the largest window it used in so long, a period at the least
     #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub memory: Duration,
     /// "segment" (the paper's), "backlog": what waits in excess, at once, or "fill": that, and what fits, at once

@@ -3,17 +3,24 @@
 //! Model: `C` is what the link carried while packets waited ([`Full`]). Above beta all windows together give up
 //! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha they grow together by
 //! `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of others do not give away, times
-//! its RTT and beta.
+//! its RTT and beta. A queue that stood for a minute is emptied once, so that what is taken for the path without a queue stays
+//! that.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | a queue drains | by a quarter of the period in it | ours: while senders stand still it drains by all of it |
+//! | a queue stands | if it was never below 1 ms in a minute | ours: five times within the memory of [`crate::RemoteQueue`] |
+//! | it is emptied | by what waits and 2 ms | ours: what waits is known to a clock of stamps |
 //! | least window of a newcomer | 10 segments | RFC 6928 section 2: what it may begin with |
 
 use super::full::Full;
 use super::{Control, Voap};
 use crate::Direction;
 use gameway_units::{Duration, Instant};
+
+const EMPTY: Duration = Duration::from_millis(1);
+const MAX_STANDING: Duration = Duration::from_secs(60);
+const BELOW_EMPTY: Duration = Duration::from_millis(2);
 
 /// See the module's head.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +29,8 @@ pub(super) struct Fill {
     growing_until: Instant,
     /// Of the period before.
     wait: Duration,
+    /// When the queue was empty last, or was to be.
+    empty_at: Instant,
     pub(super) full: Full,
     /// What the windows give away, in bytes per second.
     pub(super) given: f64,
@@ -47,7 +56,19 @@ impl Voap {
         if wait >= self.config.alpha {
             self.active().for_each(|data| data.state.come_down());
         }
-        if wait > beta && settled && !drains {
+        let total: f64 = self.active().map(|data| data.state.window()).sum();
+        if total <= 0.0 {
+            return;
+        }
+        if wait < EMPTY {
+            self.fill.empty_at = now;
+        }
+        let stands = now.saturating_since(self.fill.empty_at) >= MAX_STANDING;
+        let mut aim = beta;
+        if stands && settled {
+            (aim, self.fill.empty_at) = (Duration::ZERO - BELOW_EMPTY, now);
+            self.fill.settling_until = now.saturating_add(round).saturating_add(round);
+        } else if wait > beta && settled && !drains {
             self.fill.settling_until = now.saturating_add(round).saturating_add(round);
         } else if wait < self.config.alpha && settled && grown {
             self.fill.growing_until = now.saturating_add(round);
@@ -57,8 +78,7 @@ impl Voap {
         // While packets wait, what comes is what the link carries, also after it has changed.
         let full = self.fill.full.rate(now).filter(|_| wait < beta);
         let rate = full.unwrap_or(0.0).max(self.came());
-        let change = rate * (beta - wait).as_secs_f64();
-        let total: f64 = self.active().map(|data| data.state.window()).sum();
+        let change = rate * (aim - wait).as_secs_f64();
         for data in self.active() {
             let segment = f64::from(data.segment_size());
             let least = if change > 0.0 { segment } else { f64::NEG_INFINITY };

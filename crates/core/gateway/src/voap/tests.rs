@@ -236,7 +236,7 @@ fn a_flow_has_ended_when_it_is_silent_for_a_period_and_two_round_trips() {
 #[test]
 fn an_estimate_is_the_largest_of_its_memory() {
     for (memory, periods) in
-        [(0, 1), (199, 1), (200, 1), (400, 2), (1_000, 5), (3_200, 16), (9_000, 16)]
+        [(0, 1), (199, 1), (200, 1), (400, 2), (1_000, 5), (3_200, 16), (9_000, 45)]
     {
         let memory = millis(memory);
         let mut home = Home::new(VoapConfig { memory, ..VoapConfig::default() });
@@ -281,19 +281,92 @@ fn by_backlog_flows_grow_by_what_fits_below_beta_and_by_a_segment_at_most() {
 }
 
 #[test]
-fn by_fill_flows_grow_by_all_that_fits_below_beta_in_proportion() {
+fn by_fill_flows_grow_by_all_that_fits_below_beta_and_wait_until_it_is_seen() {
     let config = VoapConfig { step: Step::Fill, ..VoapConfig::default() };
     let mut home = Home::take([20, 20], config, 0);
     home.expect([segments(20.0); 2]);
-    // At 2 ms, 13 ms of 450 kB/s fit: 5850 B, of which each has a half.
-    home.period([20, 20], 2, 90_000);
-    home.expect([segments(20.0) + 2_925.0; 2]);
-    // Above beta it is as by backlog: 6750 B of excess.
+    // What was cut settles for two round trips of 150 ms and the queue's 30 ms; at 2 ms, 13 ms of 450 kB/s fit: 5850 B, of
+    // which each has a half; then nothing for a round trip of 152 ms.
+    let mut expected = segments(20.0);
+    for grows in [false, false, true, false, true] {
+        home.period([22, 22], 2, 90_000);
+        expected += if grows { 2_925.0 } else { 0.0 };
+        home.expect([expected; 2]);
+    }
+    // Where next to nothing leaves, each grows by a segment.
+    home.period([24, 24], 2, 100);
+    home.period([24, 24], 2, 100);
+    home.expect([expected + segments(1.0); 2]);
+}
+
+#[test]
+fn by_fill_the_excess_of_what_comes_now_is_cut_once_and_while_the_queue_drains_nothing_is() {
+    let config = VoapConfig { step: Step::Fill, ..VoapConfig::default() };
     let mut home = Home::take([20, 20], config, 90_000);
-    home.expect([segments(20.0) - 3_375.0; 2]);
-    // Where next to nothing leaves, all together grow by a segment.
-    home.period([20, 20], 2, 100);
-    home.expect([segments(20.5) - 3_375.0; 2]);
+    // 15 ms of 450 kB/s are in excess, 6750 B.
+    let cut = segments(20.0) - 3_375.0;
+    home.expect([cut; 2]);
+    for _ in 0..2 {
+        home.period([20, 20], 300, 90_000);
+        home.expect([cut; 2]);
+    }
+    // Settled; but it drains by more than a quarter of the period.
+    home.period([20, 20], 240, 90_000);
+    home.expect([cut; 2]);
+    // It drains by less: 185 ms are in excess, of a link that has half of what it had: 41625 B.
+    home.period([20, 20], 200, 45_000);
+    home.expect([cut - 20_812.5; 2]);
+}
+
+#[test]
+fn a_queue_that_stood_for_a_minute_is_emptied_once() {
+    let config = VoapConfig { step: Step::Fill, ..VoapConfig::default() };
+    let mut home = Home::take([20, 20], config, 0);
+    let sum = |home: &Home| home.windows().into_iter().flatten().sum::<f64>();
+    let mut cuts = Vec::new();
+    for second in 0..130 {
+        for _ in 0..5 {
+            let before = sum(&home);
+            home.period([20, 20], 10, 90_000);
+            // What waits and 2 ms, of 450 kB/s.
+            if before - sum(&home) > 1.0 {
+                assert!((before - sum(&home) - 5_400.0).abs() < 1e-3, "{}", before - sum(&home));
+                cuts.push(second);
+            }
+        }
+    }
+    assert_eq!(cuts, [59, 119]);
+}
+
+#[test]
+fn a_newcomer_is_admitted_with_what_is_free_while_the_link_was_full_lately() {
+    let admitted =
+        VoapConfig { step: Step::Fill, newcomers: Newcomers::Admitted, ..VoapConfig::default() };
+    let left_alone = VoapConfig { newcomers: Newcomers::LeftAlone, ..admitted };
+    let second = |config, idle: u32| {
+        let mut home = Home::new(config);
+        for _ in 0..4 {
+            home.period([20, 0], 10, 90_000);
+        }
+        for _ in 0..idle {
+            home.period([0, 0], 0, 0);
+        }
+        home.0.period([0, 40])[1]
+    };
+    // 450 kB/s less what the first is given, which is nothing, as it was never in excess: times 150 ms and beta.
+    let whole = 450_000.0 * 0.165;
+    assert!(whole > f64::from(u16::MAX));
+    assert_eq!(second(left_alone, 0), u16::MAX);
+    let full = |left: u64, first: u32| {
+        let mut home = Home::new(admitted);
+        for _ in 0..4 {
+            home.period([first, 0], 20, left);
+        }
+        home.0.period([first, 8])[1]
+    };
+    // The first has 20 segments in 50 ms and beta, which is more than 100 kB/s: ten segments are the least.
+    assert_eq!(u32::from(full(20_000, 20)), 10 * MSS);
+    assert_eq!(second(admitted, 60), u16::MAX, "twelve seconds later the link may be another");
 }
 
 #[test]
