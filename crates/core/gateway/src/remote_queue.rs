@@ -8,6 +8,8 @@
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
+//! | samples | sixteen a loop | module `stamps` |
+//! | a wait is what a new connection finds, for | 200 ms | ours: its first loop less that wait is taken for its path. Else each connection that begins in a queue would leave more in it than the one before (the latecomer of RFC 6817) |
 //! | connections | 1024 | as in [`crate::FlowTable`] |
 //! | longest pause of a loop that counts | half of it | ours: where nothing comes for so long there is no queue, but a server that thinks |
 //! | pauses that are remembered | 64 of 2 ms or more | ours: 128 ms at the least, and a loop with so many counts |

@@ -6,8 +6,9 @@
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | memory of a wait in front | 1 s | a period in which no connection can tell is no empty queue; after a second of them nothing is downloaded |
-//! | options of VoAP | step "fill", memory 2 s, equal rates | many downloads, and those of BBR, need them: see there |
+//! | period | 20 ms | ours: a sender in slow start doubles its window in an RTT, which may be as short |
+//! | memory of a wait in front | 200 ms | ours: a period in which no connection can tell is no empty queue; a connection tells sixteen times an RTT, but not while its sender thinks |
+//! | options of VoAP | step "fill", memory 2 s, equal rates, newcomers "admitted" | many downloads, those that come and go, and those of BBR need them: see there |
 
 use crate::algorithm::GatewayAlgorithm;
 use crate::{
@@ -19,6 +20,7 @@ use gameway_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+const PERIOD: Duration = Duration::from_millis(20);
 const WAIT_MEMORY: Duration = Duration::from_millis(200);
 const ESTIMATE_MEMORY: Duration = Duration::from_secs(2);
 
@@ -40,7 +42,7 @@ pub struct WindowsConfig {
 impl Default for WindowsConfig {
     fn default() -> Self {
         let VoapConfig { alpha, beta, .. } = VoapConfig::default();
-        Self { alpha, beta, period: Duration::from_millis(20) }
+        Self { alpha, beta, period: PERIOD }
     }
 }
 
@@ -149,5 +151,108 @@ impl Gateway for Windows {
             log(Observation::new("wait_in_front_ms", wait.as_millis_f64()));
         }
         self.voap.observe(log);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Segment, Timestamps};
+    use gameway_path::{Header, Protocol};
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// A segment of a download: data with an echo, or an acknowledgment with a stamp.
+    fn segment(to_home: bool, stamp: u32, sequence: u32) -> Segment {
+        let header = Header { protocol: Protocol::Tcp, ..Header::numbered(1) };
+        let (length, acknowledgment) = if to_home { (1000, 0) } else { (0, sequence) };
+        let (value, echo) = if to_home { (0, stamp) } else { (stamp, 0) };
+        Segment {
+            header: if to_home { header } else { header.reversed() },
+            flags: Flags { ack: true, ..Flags::default() },
+            sequence,
+            acknowledgment,
+            length,
+            window: u16::MAX,
+            window_scale: None,
+            timestamps: Some(Timestamps { value, echo }),
+        }
+    }
+
+    struct Played {
+        gateway: Windows,
+        now: i64,
+        sequence: u32,
+    }
+
+    impl Played {
+        fn pass(&mut self, to_home: bool, stamp: u32) {
+            let mut segment = segment(to_home, stamp, self.sequence);
+            let passage = if to_home { Passage::Queue } else { Passage::Beside };
+            let (header, size) = (segment.header, Bytes::new(1052));
+            let mut packet = Packet::new(header, size, Some(&mut segment));
+            self.gateway.on_packet(at(self.now), passage, &mut packet);
+        }
+
+        /// A round of this length in milliseconds, with data each 5 ms and its own wait in the gateway's queue.
+        fn round(&mut self, length: i64, own: i64) {
+            let stamp = self.now as u32 + 1;
+            self.sequence += 1000;
+            self.pass(false, stamp);
+            for passed in 1..=length {
+                self.now += 1;
+                if passed % 5 == 0 {
+                    self.sequence += 1000;
+                    self.pass(true, if passed == length { stamp } else { 0 });
+                    let wait = Duration::from_millis(own);
+                    self.gateway.on_departure(at(self.now), Bytes::new(1052), wait);
+                }
+                if at(self.now) >= self.gateway.next_deadline() {
+                    self.gateway.on_deadline(at(self.now), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_waits_in_front_and_in_its_own_queue_adds_up() {
+        let gateway = Windows::new(WindowsConfig::default());
+        let mut played = Played { gateway, now: 0, sequence: 0 };
+        played.round(40, 3);
+        assert_eq!(played.gateway.wait(), Some(Duration::ZERO));
+        assert_eq!(played.gateway.voap.measured(), Duration::from_millis(3));
+        played.round(60, 3);
+        assert_eq!(played.gateway.wait(), Some(Duration::from_millis(20)));
+        assert_eq!(played.gateway.voap.measured(), Duration::from_millis(23));
+        let mut told = Vec::new();
+        played.gateway.observe(&mut |one| told.push((one.variable, one.value)));
+        assert_eq!(told[..2], [("wait_in_front_ms", 20.0), ("queue_delay_max_ms", 23.0)]);
+    }
+
+    #[test]
+    fn what_nobody_tells_any_more_is_forgotten() {
+        let gateway = Windows::new(WindowsConfig::default());
+        let mut played = Played { gateway, now: 0, sequence: 0 };
+        played.round(40, 0);
+        played.round(60, 0);
+        for (after, known) in [(180, true), (220, false)] {
+            played.gateway.on_deadline(at(played.now + after), None);
+            assert_eq!(played.gateway.wait().is_some(), known, "{after} ms");
+        }
+        played.now += 240;
+        played.round(60, 0);
+        played.gateway.on_deadline(at(played.now + 20), None);
+        assert_eq!(played.gateway.wait(), Some(Duration::from_millis(20)), "the loop is known");
+        played.gateway.start_over(at(played.now));
+        assert_eq!(played.gateway.wait(), None);
+    }
+
+    #[test]
+    fn beta_below_alpha_is_refused() {
+        let config = WindowsConfig { beta: Duration::from_millis(4), ..WindowsConfig::default() };
+        assert!(config.check().is_err());
+        assert!(WindowsConfig::default().check().is_ok());
     }
 }

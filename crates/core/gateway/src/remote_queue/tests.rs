@@ -81,6 +81,43 @@ fn the_opening_has_the_first_loop() {
 }
 
 #[test]
+fn a_connection_that_begins_in_a_queue_does_not_take_it_for_its_path() {
+    // The second begins when packets wait 20 ms; the twin half a second later, when that is not known any more.
+    for (pause, expected) in [(0, 35), (500, 15)] {
+        let mut queue = RemoteQueue::default();
+        download(&mut queue, 1, 0, &[40, 60, 60], 5);
+        assert_eq!(queue.take_wait(), Some(Duration::from_millis(20)));
+        download(&mut queue, 2, 160 + pause, &[60, 75], 5);
+        let wait = queue.take_wait();
+        assert_eq!(wait, Some(Duration::from_millis(expected)), "{pause} ms later");
+    }
+}
+
+#[test]
+fn the_queue_is_seen_many_times_in_a_loop() {
+    let mut queue = RemoteQueue::default();
+    download(&mut queue, 1, 0, &[80], 5);
+    queue.take_wait();
+    // An acknowledgment and data each 5 ms; the queue grows by 1 ms with each.
+    let mut told = 0;
+    for step in 0..60 {
+        let (now, sequence) = (1_000 + 5 * step, 100_000 + 1000 * step as u32);
+        queue.on_segment(at(now), false, &segment(1, false, (now as u32, 0), sequence));
+        let grown = step - 16;
+        if grown >= 0 {
+            let echo = (now - 80) as u32;
+            queue.on_segment(at(now + grown), true, &segment(1, true, (0, echo), sequence));
+            if let Some(wait) = queue.take_wait() {
+                assert_eq!(wait, Duration::from_millis(grown));
+                told += 1;
+            }
+        }
+    }
+    // The first come after a pause, which says nothing.
+    assert!((25..=44).contains(&told), "{told}");
+}
+
+#[test]
 fn most_of_the_bytes_decide() {
     let mut queue = RemoteQueue::default();
     for number in 1..4 {

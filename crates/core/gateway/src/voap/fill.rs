@@ -10,7 +10,8 @@
 //! |---|---|---|
 //! | a queue drains | by a quarter of the period in it | ours: while senders stand still it drains by all of it |
 //! | a queue stands | if it was never below 1 ms in a minute | ours: five times within the memory of [`crate::RemoteQueue`] |
-//! | it is emptied | by what waits and 2 ms | ours: what waits is known to a clock of stamps |
+//! | it is emptied | by what waits, 2 ms and what two segments take | ours: what waits is known to a clock of stamps |
+//! | alpha and beta | and what two segments take at `C` | RFC 5681 section 4.2: an acknowledgment lets two segments go, which wait for each other |
 //! | least window of a newcomer | 10 segments | RFC 6928 section 2: what it may begin with |
 
 use super::full::Full;
@@ -20,6 +21,8 @@ use gameway_units::{Duration, Instant};
 
 const EMPTY: Duration = Duration::from_millis(1);
 const MAX_STANDING: Duration = Duration::from_secs(60);
+/// In seconds, for links of 230 kb/s and less.
+const MAX_PAIR: f64 = 0.1;
 const BELOW_EMPTY: Duration = Duration::from_millis(2);
 
 /// See the module's head.
@@ -47,13 +50,25 @@ impl Fill {
 }
 
 impl Voap {
+    /// How long the link takes for what an acknowledgment lets go.
+    fn pair(&mut self, rate: f64) -> Duration {
+        let segment = self.active().map(|data| data.segment_size()).max().unwrap_or(0);
+        let seconds = 2.0 * f64::from(segment) / rate.max(1.0);
+        Duration::from_secs_f64(seconds.min(MAX_PAIR))
+    }
+
     /// A period has ended; see the module's head.
     pub(super) fn fill(&mut self, now: Instant) {
-        let (wait, beta, round) = (self.measured, self.config.beta, self.round());
+        let (wait, round) = (self.measured, self.round());
+        // While packets wait, what comes is what the link carries, also after it has changed.
+        let full = self.fill.full.rate(now).filter(|_| wait < self.config.beta);
+        let rate = full.unwrap_or(0.0).max(self.came());
+        let pair = self.pair(rate);
+        let (alpha, beta) = (self.config.alpha + pair, self.config.beta + pair);
         let drains = wait + self.config.period / 4 < std::mem::replace(&mut self.fill.wait, wait);
         let settled = self.period_start >= self.fill.settling_until;
         let grown = self.period_start >= self.fill.growing_until;
-        if wait >= self.config.alpha {
+        if wait >= alpha {
             self.active().for_each(|data| data.state.come_down());
         }
         let total: f64 = self.active().map(|data| data.state.window()).sum();
@@ -66,18 +81,15 @@ impl Voap {
         let stands = now.saturating_since(self.fill.empty_at) >= MAX_STANDING;
         let mut aim = beta;
         if stands && settled {
-            (aim, self.fill.empty_at) = (Duration::ZERO - BELOW_EMPTY, now);
+            (aim, self.fill.empty_at) = (Duration::ZERO - BELOW_EMPTY - pair, now);
             self.fill.settling_until = now.saturating_add(round).saturating_add(round);
         } else if wait > beta && settled && !drains {
             self.fill.settling_until = now.saturating_add(round).saturating_add(round);
-        } else if wait < self.config.alpha && settled && grown {
+        } else if wait < alpha && settled && grown {
             self.fill.growing_until = now.saturating_add(round);
         } else {
             return;
         }
-        // While packets wait, what comes is what the link carries, also after it has changed.
-        let full = self.fill.full.rate(now).filter(|_| wait < beta);
-        let rate = full.unwrap_or(0.0).max(self.came());
         let change = rate * (aim - wait).as_secs_f64();
         for data in self.active() {
             let segment = f64::from(data.segment_size());

@@ -50,3 +50,53 @@ impl Full {
         self.highest.filter(|_| fresh).map(|(_, rate)| rate)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// Periods of 20 ms until a time, each with so many bytes.
+    fn play(full: &mut Full, from: i64, to: i64, bytes: u64, waited: bool) {
+        for end in (from + 20..=to).step_by(20) {
+            full.on_period(at(end), Bytes::new(bytes), Duration::from_millis(20), waited);
+        }
+    }
+
+    #[test]
+    fn the_rate_is_known_while_packets_wait_and_ten_seconds_longer() {
+        let mut full = Full::default();
+        play(&mut full, 0, 1_000, 2_000, false);
+        assert_eq!(full.rate(at(1_000)), None, "nothing waited");
+        play(&mut full, 1_000, 1_020, 2_000, true);
+        assert_eq!(full.rate(at(1_020)), None, "a burst");
+        play(&mut full, 1_020, 1_040, 3_000, true);
+        assert_eq!(full.rate(at(11_039)), Some(125_000.0));
+        assert_eq!(full.rate(at(11_040)), None);
+    }
+
+    #[test]
+    fn a_burst_that_ends_says_nothing() {
+        let mut full = Full::default();
+        for from in (0..1_000).step_by(40) {
+            play(&mut full, from, from + 20, 2_000, true);
+            play(&mut full, from + 20, from + 40, 2_000, false);
+        }
+        assert_eq!(full.rate(at(1_000)), None);
+    }
+
+    #[test]
+    fn a_higher_rate_counts_at_once_and_a_lower_one_after_two_seconds() {
+        let mut full = Full::default();
+        play(&mut full, 0, 1_000, 2_000, true);
+        play(&mut full, 1_000, 1_040, 4_000, true);
+        assert_eq!(full.rate(at(1_040)), Some(200_000.0));
+        play(&mut full, 1_040, 3_000, 1_000, true);
+        assert_eq!(full.rate(at(3_000)), Some(200_000.0));
+        play(&mut full, 3_000, 3_080, 1_000, true);
+        assert_eq!(full.rate(at(3_080)), Some(50_000.0));
+    }
+}

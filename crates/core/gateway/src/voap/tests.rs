@@ -280,31 +280,32 @@ fn by_backlog_flows_grow_by_what_fits_below_beta_and_by_a_segment_at_most() {
     }
 }
 
+/// What two segments take, times the rate of the link.
+const PAIR: f64 = 2.0 * MSS as f64;
+
 #[test]
 fn by_fill_flows_grow_by_all_that_fits_below_beta_and_wait_until_it_is_seen() {
     let config = VoapConfig { step: Step::Fill, ..VoapConfig::default() };
-    let mut home = Home::take([20, 20], config, 0);
-    home.expect([segments(20.0); 2]);
-    // What was cut settles for two round trips of 150 ms and the queue's 30 ms; at 2 ms, 13 ms of 450 kB/s fit: 5850 B, of
+    let mut home = Home::take([20, 20], config, 90_000);
+    // 15 ms of 450 kB/s less what two segments take are in excess.
+    let mut expected = segments(20.0) - (6_750.0 - PAIR) / 2.0;
+    home.expect([expected; 2]);
+    // What was cut settles for two round trips of 150 ms and the queue's 30 ms; at 2 ms, 13 ms and two segments fit, of
     // which each has a half; then nothing for a round trip of 152 ms.
-    let mut expected = segments(20.0);
     for grows in [false, false, true, false, true] {
-        home.period([22, 22], 2, 90_000);
-        expected += if grows { 2_925.0 } else { 0.0 };
+        home.period([26, 26], 2, 90_000);
+        expected += if grows { f64::midpoint(5_850.0, PAIR) } else { 0.0 };
         home.expect([expected; 2]);
     }
-    // Where next to nothing leaves, each grows by a segment.
-    home.period([24, 24], 2, 100);
-    home.period([24, 24], 2, 100);
-    home.expect([expected + segments(1.0); 2]);
+    // Where next to nothing comes, each grows by a segment: two would take longer than any queue here.
+    Home::take([20, 20], config, 100).expect([segments(21.0); 2]);
 }
 
 #[test]
 fn by_fill_the_excess_of_what_comes_now_is_cut_once_and_while_the_queue_drains_nothing_is() {
     let config = VoapConfig { step: Step::Fill, ..VoapConfig::default() };
     let mut home = Home::take([20, 20], config, 90_000);
-    // 15 ms of 450 kB/s are in excess, 6750 B.
-    let cut = segments(20.0) - 3_375.0;
+    let cut = segments(20.0) - (6_750.0 - PAIR) / 2.0;
     home.expect([cut; 2]);
     for _ in 0..2 {
         home.period([20, 20], 300, 90_000);
@@ -313,24 +314,25 @@ fn by_fill_the_excess_of_what_comes_now_is_cut_once_and_while_the_queue_drains_n
     // Settled; but it drains by more than a quarter of the period.
     home.period([20, 20], 240, 90_000);
     home.expect([cut; 2]);
-    // It drains by less: 185 ms are in excess, of a link that has half of what it had: 41625 B.
+    // It drains by less: 185 ms less two segments are in excess, of a link that has half of what it had.
     home.period([20, 20], 200, 45_000);
-    home.expect([cut - 20_812.5; 2]);
+    home.expect([cut - (41_625.0 - PAIR) / 2.0; 2]);
 }
 
 #[test]
 fn a_queue_that_stood_for_a_minute_is_emptied_once() {
     let config = VoapConfig { step: Step::Fill, ..VoapConfig::default() };
-    let mut home = Home::take([20, 20], config, 0);
+    let mut home = Home::take([20, 20], config, 90_000);
     let sum = |home: &Home| home.windows().into_iter().flatten().sum::<f64>();
     let mut cuts = Vec::new();
     for second in 0..130 {
         for _ in 0..5 {
             let before = sum(&home);
-            home.period([20, 20], 10, 90_000);
-            // What waits and 2 ms, of 450 kB/s.
-            if before - sum(&home) > 1.0 {
-                assert!((before - sum(&home) - 5_400.0).abs() < 1e-3, "{}", before - sum(&home));
+            home.period([20, 20], 15, 90_000);
+            let cut = before - sum(&home);
+            // What waits and 2 ms, of 450 kB/s, and two segments.
+            if cut > 1.0 {
+                assert!((cut - 7_650.0 - PAIR).abs() < 1e-2, "{cut}");
                 cuts.push(second);
             }
         }

@@ -9,6 +9,7 @@ mod copa;
 mod exactness;
 mod gateway;
 mod gcc;
+mod home;
 mod htb;
 mod ladder;
 mod odd_packets;

@@ -1,0 +1,120 @@
+//! A home behind a provider's queue: servers, the provider's link, the gateway, the home's wire.
+
+use crate::support::{Run, empty_path, quantile, run, with, with_ping, with_tcp};
+use serde_json::{Value, json};
+
+/// What a game waits at most, in 99 of 100 packets, and what downloads have of the link at least.
+const MAX_WAIT_MS: f64 = 20.0;
+const MIN_SHARE: f64 = 0.98;
+
+/// The provider's link.
+#[derive(Clone, Copy)]
+struct Line {
+    mbps: u32,
+    rtt_ms: u32,
+    queue_ms: u32,
+}
+
+const SLOW: Line = Line { mbps: 20, rtt_ms: 30, queue_ms: 200 };
+
+fn home(line: Line, seconds: u32, gateway: &str) -> Value {
+    let bytes = line.mbps * line.queue_ms * 125;
+    let provider = json!({
+        "name": "provider", "place": "in-front", "capacity": format!("{} Mb/s", line.mbps),
+        "queue": { "kind": "drop-tail", "size": format!("{bytes} B") },
+    });
+    let spec = with(empty_path(seconds), "/path/capacity", json!("1 Gb/s"));
+    let spec = with(spec, "/path/base_rtt", json!(format!("{} ms", line.rtt_ms)));
+    let spec = with(spec, "/path/queue/size", json!("2000 packets"));
+    let spec = with(spec, "/path/hop", json!([provider]));
+    with(with_ping(spec, "10 ms"), "/path/gateway", json!(gateway))
+}
+
+/// So many downloads, each `apart` seconds after the one before.
+fn with_downloads(spec: Value, congestion_control: &str, count: u32, apart: f64) -> Value {
+    (0..count).fold(spec, |spec, number| {
+        let start = format!("{} s", 1.0 + f64::from(number) * apart);
+        let more = json!({ "name": format!("download-{number}"), "start": start });
+        with_tcp(spec, congestion_control, more)
+    })
+}
+
+/// What 99 of 100 pings wait at most, in ms.
+fn wait(run: &Run, line: Line, from: f64, to: f64) -> f64 {
+    quantile(&run.rtts(from, to), 0.99) - f64::from(line.rtt_ms)
+}
+
+/// The part of the provider's link that downloads have.
+fn share(run: &Run, line: Line, from: f64, to: f64) -> f64 {
+    let bins = run.table("bins").between("bin_start_ns", from, to);
+    bins.sum("received_bytes") * 8.0 / (to - from) / (f64::from(line.mbps) * 1e6)
+}
+
+#[test]
+fn a_game_does_not_wait_in_the_providers_queue_and_downloads_have_their_link() {
+    let fast = Line { mbps: 200, rtt_ms: 20, queue_ms: 100 };
+    let far = Line { mbps: 20, rtt_ms: 100, queue_ms: 300 };
+    let near = Line { mbps: 20, rtt_ms: 10, queue_ms: 100 };
+    // Where downloads begin together, from when on they are steered: a second, but for ramps over 100 ms.
+    for (line, congestion_control, count, from) in [
+        (SLOW, "cubic", 1, 2.0),
+        (SLOW, "cubic", 4, 2.0),
+        (SLOW, "cubic", 20, 2.0),
+        (SLOW, "bbr", 4, 2.0),
+        (far, "cubic", 1, 4.0),
+        (far, "cubic", 4, 4.0),
+        (near, "cubic", 4, 2.0),
+        (fast, "cubic", 1, 2.0),
+        (fast, "cubic", 20, 2.0),
+        (fast, "bbr", 4, 2.0),
+    ] {
+        let of =
+            |gateway| run(&with_downloads(home(line, 10, gateway), congestion_control, count, 0.0));
+        let (steered, alone) = (of("windows"), of("none"));
+        let what = format!("{count} {congestion_control} on {} Mb/s", line.mbps);
+        let waited = wait(&steered, line, from, 10.0);
+        assert!((0.0..MAX_WAIT_MS).contains(&waited), "{what}: {waited} ms");
+        let (with, without) = (share(&steered, line, from, 10.0), share(&alone, line, from, 10.0));
+        assert!(with > MIN_SHARE && with > 0.99 * without, "{what}: {with} and {without}");
+        // The twin.
+        let waited = wait(&alone, line, from, 10.0);
+        assert!(waited > 1.4 * MAX_WAIT_MS, "{what}: {waited} ms without");
+    }
+}
+
+/// Each finds a queue when it begins, and does not take it for its path.
+#[test]
+fn downloads_that_come_one_after_the_other_are_no_wave() {
+    let of = |gateway| run(&with_downloads(home(SLOW, 16, gateway), "cubic", 12, 1.0));
+    let steered = of("windows");
+    let waited = wait(&steered, SLOW, 1.0, 16.0);
+    assert!((0.0..1.25 * MAX_WAIT_MS).contains(&waited), "{waited} ms");
+    assert!(share(&steered, SLOW, 2.0, 16.0) > MIN_SHARE);
+    assert!(wait(&of("none"), SLOW, 1.0, 16.0) > 150.0);
+}
+
+#[test]
+fn a_link_that_halves_and_doubles_is_back_within_two_seconds() {
+    let steps = json!({ "steps": [["0 s", "20 Mb/s"], ["6 s", "10 Mb/s"], ["12 s", "20 Mb/s"]] });
+    let spec = with_downloads(home(SLOW, 18, "windows"), "cubic", 4, 0.0);
+    let run = run(&with(spec, "/path/hop/0/capacity", steps));
+    for (from, to, part) in [(8.0, 12.0, 0.5), (14.0, 18.0, 1.0)] {
+        let waited = wait(&run, SLOW, from, to);
+        assert!((0.0..MAX_WAIT_MS).contains(&waited), "{from} s: {waited} ms");
+        let share = share(&run, SLOW, from, to);
+        assert!((MIN_SHARE..1.01).contains(&(share / part)), "{from} s: {share}");
+    }
+}
+
+/// The smallest loop is remembered for five to ten minutes: by then the queue must have been empty.
+#[test]
+fn after_ten_minutes_the_queue_is_as_after_one() {
+    let line = Line { mbps: 5, rtt_ms: 50, queue_ms: 300 };
+    let run = run(&with_downloads(home(line, 1300, "windows"), "cubic", 2, 0.0));
+    for from in [60.0, 700.0, 1200.0] {
+        let waited = wait(&run, line, from, from + 100.0);
+        assert!((5.0..1.75 * MAX_WAIT_MS).contains(&waited), "{from} s: {waited} ms");
+        let share = share(&run, line, from, from + 100.0);
+        assert!((MIN_SHARE..1.01).contains(&share), "{from} s: {share}");
+    }
+}
