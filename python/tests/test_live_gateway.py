@@ -30,7 +30,7 @@ PATH = ("--capacity", f"{CAPACITY_MBPS} Mb/s", "--rtt", f"{RTT_MS} ms",
 PAYLOAD_MBPS = CAPACITY_MBPS * 1448 / 1500
 """What the download can have: IP and TCP take 52 bytes of 1500."""
 MAX_WAIT_MS = 20
-START_S = 3.0
+START_S = 1.5
 """Until a download that begins is under control."""
 
 REASON = why_not()
