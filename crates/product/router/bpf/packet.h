@@ -20,6 +20,7 @@
 #define PROTOCOL_TCP 6
 #define TCP_LEAST 20
 #define MAX_OPTIONS 40
+#define WORD 4
 
 enum reading { TCP, FRAGMENT, OTHER };
 
@@ -88,7 +89,11 @@ INLINE enum reading read_ipv6(const struct __sk_buff *skb, struct place *place, 
 INLINE void read_options(const struct __sk_buff *skb, __u32 offset, __u32 length, struct record *record) {
     // Longer than any list, so that what is read behind an option's place lies within.
     __u8 options[128] = {};
-    if (length < 1 || length > MAX_OPTIONS) return;
+    // They fill whole words. Linux 6.1 does not learn from "not zero" that a length is one or more, and from a comparison with one it
+    // does not for a copy: so with another number, apart from the one before, and in the register that is read with.
+    if (length > MAX_OPTIONS) return;
+    WITHIN(length, 63);
+    if (length < WORD) return;
     if (load_bytes(skb, offset, options, length)) return;
     __u32 at = 0;
     for (int round = 0; round < MAX_OPTIONS; round++) {
