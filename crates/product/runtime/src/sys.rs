@@ -9,7 +9,9 @@ use std::process::Command;
 /// `sched_setscheduler`: this thread runs before all others of the usual class; threads that it starts do not.
 pub fn run_first(priority: i32) -> io::Result<()> {
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: a structure of integers, of which musl has more than glibc.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = priority;
     // SAFETY: the kernel only reads the structure, which lives until the call returns; 0 is this thread.
     let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -6,7 +6,6 @@
 //! | constant | value | origin |
 //! |---|---|---|
 //! | most time of a check | 15 s | a server that does not serve is given up after 10 s and ended within 3 s; that has better words |
-//! | columns | 80 | those of a terminal that nobody has made wider |
 
 mod desk;
 mod encode;
@@ -18,6 +17,7 @@ use crate::HostConfig;
 use crate::host::Folder;
 use clap::{Arg, ArgAction, Command};
 use gameway_runtime::stop::Stop;
+use gameway_runtime::terminal::wrapped;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -26,7 +26,6 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(15);
-const COLUMNS: usize = 80;
 /// The widths of a check's name and of its state.
 const NAME: usize = 16;
 const STATE: usize = 7;
@@ -234,30 +233,6 @@ fn shown(Check { name, finding }: &Check) -> String {
     text
 }
 
-/// Words in lines that begin behind a margin, of which the first is there already. A word that is too long stays whole, so that
-/// it can be copied.
-fn wrapped(text: &str, margin: usize) -> String {
-    let mut lines = String::new();
-    let mut column = margin;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if column > margin {
-            if column + 1 + length > COLUMNS {
-                lines.push('\n');
-                lines += &" ".repeat(margin);
-                column = margin;
-            } else {
-                lines.push(' ');
-                column += 1;
-            }
-        }
-        lines += word;
-        column += length;
-    }
-    lines.push('\n');
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,12 +272,6 @@ mod tests {
         );
         let works = Check { name: "port".to_owned(), finding: Finding::works("8443") };
         assert_eq!(shown(&works), "port              works    8443\n");
-        let long = "x".repeat(90);
-        let line = wrapped(&format!("a {long} b"), 4);
-        assert_eq!(line, format!("a\n    {long}\n    b\n"));
-        let edge = |length: usize| wrapped(&format!("aa {}", "b".repeat(length)), 70);
-        assert_eq!(edge(7), "aa bbbbbbb\n");
-        assert_eq!(edge(8), format!("aa\n{}bbbbbbbb\n", " ".repeat(70)));
     }
 
     #[test]

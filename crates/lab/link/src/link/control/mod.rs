@@ -4,7 +4,6 @@
 //! it, reads the files that it names, and hands over a path that is ready, one at a time.
 
 mod requests;
-mod server;
 
 pub use requests::Told;
 
@@ -12,16 +11,15 @@ use super::config::LinkConfig;
 use gameway_experiment::RunError;
 use gameway_experiment::spec::PathSpec;
 use gameway_path::Link;
+use gameway_runtime::bell::Bell;
+use gameway_runtime::lines::{LineServer, LineSocket};
 use gameway_units::Instant;
 use requests::Requests;
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use server::Server;
+use rustix::fd::{AsFd, BorrowedFd};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
 
 /// What a link's thread is asked for.
 #[derive(Debug)]
@@ -52,35 +50,14 @@ pub struct Asked {
     pub answer: Sender<Done>,
 }
 
-/// A counter of the kernel that a thread can wait for, beside descriptors.
-#[derive(Debug)]
-struct Bell(OwnedFd);
-
-impl Bell {
-    fn new() -> io::Result<Self> {
-        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
-    }
-
-    /// Who hears it has ended where this fails.
-    fn ring(&self) {
-        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
-    }
-
-    fn still(&self) {
-        let _ = rustix::io::read(&self.0, &mut [0; 8]);
-    }
-}
-
 /// The relay's side: what is asked. The socket is gone when this is dropped.
 #[derive(Debug)]
 pub struct Control {
-    requests: Option<Receiver<Asked>>,
+    // Before the server: a thread that waits for an answer hears that there is none.
+    requests: Receiver<Asked>,
     /// Something is asked.
     asked: Arc<Bell>,
-    /// It is over.
-    over: Arc<Bell>,
-    thread: Option<JoinHandle<()>>,
-    socket: PathBuf,
+    server: LineServer,
 }
 
 impl Control {
@@ -93,29 +70,25 @@ impl Control {
             let told = format!("control: \"{}\" {error}", socket.display());
             io::Error::new(error.kind(), told)
         };
-        let listener = server::listen(socket).map_err(refused)?;
-        let (asked, over) = (Arc::new(Bell::new()?), Arc::new(Bell::new()?));
+        let asked = Arc::new(Bell::new()?);
         let (sender, requests) = channel();
-        let requests_of_clients = Requests::new(&config.path, &config.folder);
-        let server = Server::new(listener, requests_of_clients, Arc::clone(&over));
         let bell = Arc::clone(&asked);
-        let ask = move |what| {
+        let mut ask = move |what| {
             let (answer, answered) = channel();
             sender.send(Asked { what, answer }).ok()?;
             bell.ring();
             answered.recv().ok()
         };
-        #[expect(clippy::disallowed_methods, reason = "a driver; clients must not hold it up")]
-        let thread = std::thread::Builder::new()
-            .name("link-control".to_owned())
-            .spawn(move || server.run(ask))?;
-        let (requests, thread) = (Some(requests), Some(thread));
-        Ok(Self { requests, asked, over, thread, socket: socket.to_owned() })
+        let socket = LineSocket::listen(socket).map_err(refused)?;
+        let mut of_clients = Requests::new(&config.path, &config.folder);
+        let answer = move |line: &[u8]| of_clients.answer(line, &mut ask).to_string();
+        let server = socket.serve("link-control", answer)?;
+        Ok(Self { requests, asked, server })
     }
 
     /// What is asked now.
     pub fn asked(&self) -> Option<Asked> {
-        let asked = self.requests.as_ref()?.try_recv().ok()?;
+        let asked = self.requests.try_recv().ok()?;
         self.asked.still();
         Some(asked)
     }
@@ -124,19 +97,7 @@ impl Control {
 impl AsFd for Control {
     /// Readable while something is asked.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.asked.0.as_fd()
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        // A thread that waits for an answer hears that there is none.
-        drop(self.requests.take());
-        self.over.ring();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-        let _ = std::fs::remove_file(&self.socket);
+        self.asked.as_fd()
     }
 }
 

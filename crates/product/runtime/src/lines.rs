@@ -1,11 +1,11 @@
-//! The socket of a control and its clients, in one thread that waits for all of them together.
+//! A Unix socket at which clients ask line by line and are answered line by line, in one thread that waits for all of them
+//! together.
 //!
-//! Bounds, so that no client holds up another or the link: of clients at once, of the length of a line, of how long a client
+//! Bounds, so that no client holds up another or the program: of clients at once, of the length of a line, of how long a client
 //! may be silent, of answers that it does not read, and one request in a millisecond.
 
-use super::requests::{Requests, refused};
-use super::{Bell, Done, What};
-use gameway_runtime::clock::{self, Clock};
+use crate::bell::Bell;
+use crate::clock::{self, Clock};
 use gameway_units::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::AsFd;
@@ -14,8 +14,9 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 /// Clients at once; for one more the one that was silent longest has to go.
 const MAX_CLIENTS: usize = 16;
@@ -30,13 +31,49 @@ const LOOK: Duration = Duration::from_secs(5);
 /// From one request to the next.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A socket in this place for its owner alone.
-///
-/// # Errors
-/// If something else is there, a link that lives, or nothing can be made.
-pub fn listen(place: &Path) -> io::Result<UnixListener> {
+/// A socket that nobody serves yet.
+#[derive(Debug)]
+pub struct LineSocket {
+    listener: UnixListener,
+    place: PathBuf,
+}
+
+impl LineSocket {
+    /// Makes it for its owner alone. One that a killed program left is replaced.
+    ///
+    /// # Errors
+    /// If something else is at this place, a program that lives, or nothing can be made there.
+    pub fn listen(place: &Path) -> io::Result<Self> {
+        Ok(Self { listener: listen(place)?, place: place.to_owned() })
+    }
+
+    /// Serves it in a thread of this name: `answer` says what is answered to a line.
+    ///
+    /// # Errors
+    /// If there is no thread, or no descriptor.
+    pub fn serve(
+        self,
+        name: &str,
+        answer: impl FnMut(&[u8]) -> String + Send + 'static,
+    ) -> io::Result<LineServer> {
+        let Self { listener, place } = self;
+        let over = Arc::new(Bell::new()?);
+        let server = Server {
+            listener,
+            over: Arc::clone(&over),
+            clients: Vec::new(),
+            clock: Clock::new(Clock::monotonic_ns()),
+        };
+        #[expect(clippy::disallowed_methods, reason = "a driver; clients must not hold it up")]
+        let thread =
+            std::thread::Builder::new().name(name.to_owned()).spawn(move || server.run(answer))?;
+        Ok(LineServer { over, thread: Some(thread), place })
+    }
+}
+
+fn listen(place: &Path) -> io::Result<UnixListener> {
     if let Ok(found) = std::fs::symlink_metadata(place) {
-        // What a link left that was killed is nobody's.
+        // What a program left that was killed is nobody's.
         let is_left = found.file_type().is_socket() && UnixStream::connect(place).is_err();
         if !is_left {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "is there already"));
@@ -119,8 +156,8 @@ impl Client {
         if self.said.len() > MAX_LINE && !self.said.contains(&b'\n') {
             self.said.clear();
             self.is_silent = true;
-            let told = format!("a line has more than {MAX_LINE} bytes");
-            self.unread.extend_from_slice(format!("{}\n", refused(&told)).as_bytes());
+            let told = format!("{{\"error\":\"a line has more than {MAX_LINE} bytes\"}}\n");
+            self.unread.extend_from_slice(told.as_bytes());
         }
     }
 
@@ -137,25 +174,42 @@ impl Client {
     }
 }
 
-/// See the module's head.
+/// The socket and the thread that serves it; both are gone when this is dropped.
 #[derive(Debug)]
-pub struct Server {
+pub struct LineServer {
+    over: Arc<Bell>,
+    thread: Option<JoinHandle<()>>,
+    place: PathBuf,
+}
+
+impl LineServer {
+    /// Where clients connect.
+    #[must_use]
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+}
+
+impl Drop for LineServer {
+    fn drop(&mut self) {
+        self.over.ring();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let _ = std::fs::remove_file(&self.place);
+    }
+}
+
+#[derive(Debug)]
+struct Server {
     listener: UnixListener,
-    requests: Requests,
     over: Arc<Bell>,
     clients: Vec<Client>,
     clock: Clock,
 }
 
 impl Server {
-    /// Serves this socket until it is `over`.
-    pub fn new(listener: UnixListener, requests: Requests, over: Arc<Bell>) -> Self {
-        let clock = Clock::new(Clock::monotonic_ns());
-        Self { listener, requests, over, clients: Vec::new(), clock }
-    }
-
-    /// Does so; `ask` is as of [`Requests::answer`].
-    pub fn run(mut self, mut ask: impl FnMut(What) -> Option<Done>) {
+    fn run(mut self, mut answer: impl FnMut(&[u8]) -> String) {
         while !self.wait() {
             let now = self.clock.now();
             self.let_in(now);
@@ -166,8 +220,8 @@ impl Server {
                 if client.is_answerable()
                     && let Some(line) = client.next_line()
                 {
-                    let answer = self.requests.answer(&line, &mut ask);
-                    client.unread.extend_from_slice(format!("{answer}\n").as_bytes());
+                    client.unread.extend_from_slice(answer(&line).as_bytes());
+                    client.unread.push(b'\n');
                     answered += 1;
                 }
             }
@@ -182,7 +236,7 @@ impl Server {
     fn wait(&self) -> bool {
         let is_due = self.clients.iter().any(Client::is_answerable);
         let most = if is_due { Duration::ZERO } else { LOOK };
-        let own = [self.over.0.as_fd(), self.listener.as_fd()];
+        let own = [self.over.as_fd(), self.listener.as_fd()];
         let own = own.map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN));
         let clients = self.clients.iter().map(|one| PollFd::new(&one.stream, one.events()));
         let mut all: Vec<PollFd<'_>> = own.into_iter().chain(clients).collect();
