@@ -12,6 +12,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from live_fixture import behind_link
@@ -49,6 +50,14 @@ class Gateway:
     """The gateway's program on the router."""
 
     process: subprocess.Popen[str]
+    control: str
+
+    def status(self) -> dict[str, Any]:
+        """Give what it says of itself."""
+        told: dict[str, Any] = json.loads(
+            run(program(), "status", "--json", "--control", self.control)
+        )
+        return told
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -59,6 +68,37 @@ class Gateway:
         told, _ = self.process.communicate(timeout=20)
         assert self.process.returncode == 0
         return [json.loads(line) for line in told.splitlines()]
+
+
+@contextmanager
+def gateway(space: str, *options: str) -> Iterator[Gateway]:
+    """Give a gateway that runs at `lan` in a namespace."""
+    with TemporaryDirectory() as folder:
+        control = f"{folder}/control.sock"
+        words = [*inside(space), program(), "up", "--home", LAN, "--control", control, *options]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                # It is attached when it tells for the first time.
+                assert process.stdout.readline()
+                yield Gateway(process, control)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+
+@contextmanager
+def lan(name: str) -> Iterator[str]:
+    """Give a namespace that has an interface `lan`, whose other end is there, too."""
+    space = f"gwl-{name}-{os.getpid()}"
+    ip("netns", "add", space)
+    try:
+        ip("-n", space, "link", "add", LAN, "type", "veth", "peer", "name", "end")
+        for interface in (LAN, "end"):
+            ip("-n", space, "link", "set", interface, "up")
+        yield space
+    finally:
+        ip("netns", "delete", space)
 
 
 @dataclass
@@ -74,18 +114,10 @@ class Home:
     """Of the last download: seconds since its start, and Mb/s of payload."""
 
     @contextmanager
-    def gateway(self) -> Iterator[Gateway]:
+    def gateway(self, *options: str) -> Iterator[Gateway]:
         """Give a gateway that runs."""
-        words = [*inside(self.router), program(), "up", "--home", LAN]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                assert process.stdout is not None
-                # It is attached when it tells for the first time.
-                assert process.stdout.readline()
-                yield Gateway(process)
-            finally:
-                if process.poll() is None:
-                    process.kill()
+        with gateway(self.router, *options) as made:
+            yield made
 
     @contextmanager
     def download(self, seconds: int, *options: str) -> Iterator[None]:

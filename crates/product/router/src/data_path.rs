@@ -4,6 +4,7 @@
 //! behind a process that is killed, as filters that do nothing once its heartbeat is a second old; the next start takes
 //! them away.
 
+use crate::netlink;
 use crate::record::{FLOW_BYTES, LIMIT_BYTES, Record, TOLD_BYTES, flow_bytes, limit_bytes};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::programs::tc::{qdisc_add_clsact, qdisc_detach_program};
@@ -23,7 +24,8 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/ga
 pub enum DataPathError {
     /// The kernel takes no program: its version, its configuration, or who asks.
     #[error(
-        "the kernel does not take the data path: {0}; it needs Linux 5.10 with BPF on tc, and root"
+        "the kernel does not take the data path: {}; it needs Linux 5.10 with BPF on tc, and root",
+        in_short(.0)
     )]
     Load(#[from] EbpfError),
     /// It does not verify a program, or attach it.
@@ -37,6 +39,20 @@ pub enum DataPathError {
     /// A map that cannot be read or written.
     #[error("a map of the data path: {0}")]
     Map(#[from] MapError),
+}
+
+/// An error in a line: of a verifier's hundreds, what it says at last.
+fn in_short(error: &EbpfError) -> String {
+    let text = error.to_string();
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let judged = lines.take_while(|line| !line.starts_with("verification time"));
+    match judged.last() {
+        Some(last) => {
+            format!("{}: {last}", first.split(". Verifier output").next().unwrap_or(first))
+        }
+        None => first.to_owned(),
+    }
 }
 
 /// What the data path has counted since it was loaded, in the order of `bpf/shared.h`.
@@ -197,4 +213,31 @@ fn classifier<'a>(
     name: &str,
 ) -> Result<&'a mut SchedClassifier, ProgramError> {
     programs.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
+}
+
+/// Names of all programs that are attached to an interface by TCX; none where the kernel has no TCX or nobody may ask.
+#[must_use]
+pub fn programs_at(interface: &str) -> Vec<String> {
+    let of = |(_, direction): (&str, TcAttachType)| {
+        let programs = SchedClassifier::query_tcx(interface, direction).map(|(_, found)| found);
+        let names = programs.unwrap_or_default().into_iter();
+        names.map(|one| one.name_as_str().unwrap_or("?").to_owned()).collect::<Vec<_>>()
+    };
+    PROGRAMS.into_iter().flat_map(of).collect()
+}
+
+/// Programs of a data path of ours that are attached to an interface, by TCX or as filters.
+#[must_use]
+pub fn attached(interface: &str) -> Vec<String> {
+    let index = netlink::interfaces()
+        .ok()
+        .and_then(|all| all.iter().find(|one| one.name == interface).map(|one| one.index));
+    let filters = index.and_then(|index| netlink::filters(index).ok()).unwrap_or_default();
+    programs_at(interface).into_iter().chain(filters).filter(|name| is_own(name)).collect()
+}
+
+/// Whether a program of this name is one of the data path's.
+#[must_use]
+pub fn is_own(name: &str) -> bool {
+    PROGRAMS.iter().any(|(own, _)| *own == name)
 }

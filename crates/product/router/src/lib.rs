@@ -4,8 +4,20 @@
 //! a ring ([`record`]) and lowers the windows of acknowledgments whose senders are limited ([`data_path`]). The program
 //! ([`program`]) hands the segments to the algorithm of `gameway-gateway`, unchanged, reads off them how long packets wait
 //! in front of the home, and writes what the algorithm wants into a map.
+//!
+//! What a person has of it: [`command`], which reads a file ([`config`]) and asks a gateway that runs ([`control`]) what is so
+//! ([`status`]).
 
+mod claim;
 pub mod command;
+pub mod config;
+pub mod control;
 pub mod data_path;
+pub mod doctor;
+pub mod exceptions;
+mod metrics;
+mod netlink;
 pub mod program;
 pub mod record;
+pub mod status;
+mod watch;

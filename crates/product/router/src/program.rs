@@ -5,8 +5,11 @@
 //! | look at the ring | 5 ms | 1 Gb/s of small segments, 80 B each in the ring, are 0.6 MB in that time; it has 2 MiB |
 //! | heartbeat | with each look | the data path gives up after a second |
 
-use crate::data_path::{Counters, DataPath, DataPathError};
+use crate::data_path::{DataPath, DataPathError};
+use crate::exceptions::Exceptions;
 use crate::record::Record;
+use crate::status::Status;
+use crate::watch::Watch;
 use gameway_gateway::{Gateway, Limit, Packet, Passage, Windows, WindowsConfig};
 use gameway_path::Header;
 use gameway_runtime::clock::{Clock, sleep};
@@ -26,19 +29,8 @@ pub struct Config {
     pub home: String,
     /// Of the algorithm.
     pub windows: WindowsConfig,
-}
-
-/// What is so at a moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Status {
-    /// Since the start.
-    pub time: Duration,
-    /// How long packets waited in front of the home in the last period, if a connection could tell.
-    pub wait: Option<Duration>,
-    /// How many connections are limited.
-    pub limited: usize,
-    /// Since the start.
-    pub counters: Counters,
+    /// What the algorithm is told nothing of.
+    pub exceptions: Exceptions,
 }
 
 /// The algorithm, and the limits that the data path has from it.
@@ -46,21 +38,33 @@ pub struct Status {
 struct Steering {
     gateway: Windows,
     limits: BTreeMap<Header, Limit>,
+    exceptions: Exceptions,
+    watch: Watch,
 }
 
 impl Steering {
     fn new(config: &Config) -> Self {
-        Self { gateway: Windows::new(config.windows), limits: BTreeMap::new() }
+        Self {
+            gateway: Windows::new(config.windows),
+            limits: BTreeMap::new(),
+            exceptions: config.exceptions.clone(),
+            watch: Watch::default(),
+        }
     }
 
     fn on_record(&mut self, now: Instant, record: &Record) {
         let passage = if record.to_home { Passage::Queue } else { Passage::Beside };
+        let is_left_alone = self.exceptions.has(&record.segment.header);
+        self.watch.on_record(record, is_left_alone);
         for mut segment in record.on_the_wire() {
             let size = record.headers + Bytes::new(u64::from(segment.length));
             if record.to_home {
                 self.gateway.on_departure(now, size, Duration::ZERO);
             }
-            let mut packet = Packet::new(segment.header, size, Some(&mut segment));
+            // Its bytes use the link, and its windows are nobody's business.
+            let header = segment.header;
+            let segment = (!is_left_alone).then_some(&mut segment);
+            let mut packet = Packet::new(header, size, segment);
             self.gateway.on_packet(now, passage, &mut packet);
         }
     }
@@ -70,6 +74,7 @@ impl Steering {
         self.gateway.start_over(now);
         self.limits.keys().try_for_each(|header| data_path.release(header))?;
         self.limits.clear();
+        self.watch.on_period(now, None, &self.limits);
         Ok(())
     }
 
@@ -88,11 +93,45 @@ impl Steering {
             data_path.release(header)?;
         }
         self.limits = wanted;
+        self.watch.on_period(now, self.gateway.wait(), &self.limits);
         Ok(())
     }
 }
 
-/// Runs until it is asked to stop; then nothing is left in the kernel.
+impl Steering {
+    /// What is so now; rates are those since the last time.
+    fn status(
+        &mut self,
+        now: Instant,
+        home: &str,
+        data_path: &DataPath,
+    ) -> Result<Status, DataPathError> {
+        let counters = data_path.counters()?;
+        self.watch.take_rates(now);
+        let [to_home, from_home] = self.watch.rates();
+        let (connections, more_connections) = self.watch.connections(now);
+        Ok(Status {
+            process: std::process::id(),
+            home: home.to_owned(),
+            time_s: (now - Instant::ZERO).as_secs_f64(),
+            wait_ms: self.gateway.wait().map(Duration::as_millis_f64),
+            wait_minute: self.watch.minute(),
+            limited: self.limits.len(),
+            segments: counters.segments,
+            lowered: counters.lowered,
+            lost_records: counters.lost_records,
+            fragments: counters.fragments,
+            others: counters.others,
+            to_home_bps: to_home.as_bps(),
+            from_home_bps: from_home.as_bps(),
+            exceptions: self.exceptions.count(),
+            connections,
+            more_connections,
+        })
+    }
+}
+
+/// Runs until it is asked to stop; then nothing is left in the kernel. Tells what is so when it is attached, and each second.
 ///
 /// # Errors
 ///
@@ -100,7 +139,7 @@ impl Steering {
 pub fn run(
     config: &Config,
     stop: &Stop,
-    tell: &mut dyn FnMut(Status),
+    tell: &mut dyn FnMut(&Status),
 ) -> Result<(), DataPathError> {
     let start_ns = Clock::monotonic_ns();
     let clock = Clock::new(start_ns);
@@ -127,12 +166,7 @@ pub fn run(
         }
         if now >= next_report {
             next_report = now.saturating_add(REPORT);
-            tell(Status {
-                time: now - Instant::ZERO,
-                wait: steering.gateway.wait(),
-                limited: steering.limits.len(),
-                counters: data_path.counters()?,
-            });
+            tell(&steering.status(now, &config.home, &data_path)?);
         }
         sleep(LOOK);
     }

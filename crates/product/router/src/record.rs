@@ -87,6 +87,15 @@ impl Record {
         })
     }
 
+    /// Of IP packets, all that the kernel had joined together.
+    #[must_use]
+    pub fn size_on_the_wire(&self) -> Bytes {
+        let payload = u64::from(self.segment.length);
+        let segments =
+            if self.joined == 0 { 1 } else { payload.div_ceil(self.joined.into()).max(1) };
+        Bytes::new(payload + segments * self.headers.get())
+    }
+
     /// The segments as they were on the wire, in order: the kernel joins segments of one size and maybe a shorter last one.
     pub fn on_the_wire(&self) -> impl Iterator<Item = Segment> {
         let whole = self.segment;

@@ -1,0 +1,111 @@
+//! `up`, `check` and `doctor`.
+
+use super::{Refusal, given, say};
+use crate::claim::Claim;
+use crate::config::{FILE, GatewayConfig, check_interface};
+use crate::control::{self, Board};
+use crate::data_path::DataPathError;
+use crate::doctor::{State, checks};
+use crate::program::{Config, run};
+use crate::status::Status;
+use clap::ArgMatches;
+use gameway_runtime::stop::Stop;
+use sd_notify::NotifyState;
+use std::path::Path;
+
+/// The configuration that the words mean.
+pub fn config(options: &ArgMatches) -> Result<GatewayConfig, Refusal> {
+    let home = options.get_one::<String>("home").map(String::as_str);
+    let file = given(options, "config").map(|file| &**file);
+    let mut config =
+        match (file, home) {
+            (Some(file), home) => GatewayConfig::read(file, home).map_err(Refusal::wrong)?,
+            (None, Some(home)) => {
+                check_interface(home).map_err(|why| Refusal::wrong(format!("--home: {why}")))?;
+                GatewayConfig::for_home(home)
+            }
+            (None, None) => GatewayConfig::read(Path::new(FILE), None).map_err(|error| {
+                match Path::new(FILE).exists() {
+                    true => Refusal::wrong(error),
+                    false => Refusal::wrong(format!(
+                        "there is no {FILE}; give --home INTERFACE or --config FILE"
+                    )),
+                }
+            })?,
+        };
+    if let Some(control) = given(options, "control") {
+        config.control = Some(control.clone());
+    }
+    Ok(config)
+}
+
+/// Runs a gateway.
+pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
+    let config = config(options)?;
+    let exceptions = config.exceptions().map_err(Refusal::wrong)?;
+    let stop = Stop::on_signals().map_err(|error| Refusal::failed(format!("signals: {error}")))?;
+    let claim = Claim::of(&config.home).map_err(Refusal::failed)?;
+    if claim.is_none() {
+        let why = "there is no such interface; `ip link` lists those that are there".to_owned();
+        return Err(Refusal::failed(DataPathError::Attach { interface: config.home, why }));
+    }
+    let (board, socket) = (Board::default(), config.control_socket());
+    // It ends after the data path: who waits for the end there hears of it when all is gone.
+    let _control = control::serve(&socket, board.clone(), stop.clone()).map_err(|error| {
+        Refusal::failed(format!(
+            "control: {} {error}; name another one with --control",
+            socket.display()
+        ))
+    })?;
+    let is_quiet = options.get_flag("quiet");
+    let mut is_told = false;
+    let mut tell = |status: &Status| {
+        board.put(status);
+        if !is_quiet {
+            say(&format!("{}\n", status.line()));
+        }
+        // Who has started it otherwise does not wait for it.
+        let state = if is_told { NotifyState::Watchdog } else { NotifyState::Ready };
+        let _ = sd_notify::notify(&[state]);
+        is_told = true;
+    };
+    let steered = Config { home: config.home, windows: config.windows, exceptions };
+    run(&steered, &stop, &mut tell).map_err(Refusal::failed)
+}
+
+/// Reads a configuration.
+pub fn check(options: &ArgMatches) -> Result<(), Refusal> {
+    let Some(file) = given(options, "file") else { return Ok(()) };
+    let config = GatewayConfig::read(file, None).map_err(Refusal::wrong)?;
+    say(&format!(
+        "{}: fine; home {}, control {}, {}\n",
+        file.display(),
+        config.home,
+        config.control_socket().display(),
+        match config.leave_alone.len() {
+            0 => "nothing left alone".to_owned(),
+            1 => "1 rule leaves others alone".to_owned(),
+            count => format!("{count} rules leave others alone"),
+        },
+    ));
+    Ok(())
+}
+
+/// Says whether a gateway can work here.
+pub fn doctor(options: &ArgMatches) -> Result<(), Refusal> {
+    let config = config(options)?;
+    let checks = checks(&config.home);
+    if options.get_flag("json") {
+        say(&format!("{}\n", serde_json::json!({ "checks": checks })));
+    } else {
+        checks.iter().for_each(|check| say(&check.shown()));
+    }
+    let faults = checks.iter().filter(|check| check.state == State::Fault).count();
+    match faults {
+        0 => Ok(()),
+        1 => Err(Refusal::failed("a fault; a gateway cannot work here before it is mended")),
+        _ => Err(Refusal::failed(format!(
+            "{faults} faults; a gateway cannot work here before they are mended"
+        ))),
+    }
+}

@@ -1,0 +1,261 @@
+//! What the gateway is told, in a file of TOML: each key with its unit, bounds, default and sentence, checked as those of
+//! experiment files are ([`gameway_units::declared`]).
+
+use crate::exceptions::{Exception, Exceptions};
+use gameway_gateway::WindowsConfig;
+use gameway_units::declared::{self, Configuration, Declared, OptionError, Options};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Where the file is, if nobody says where.
+pub const FILE: &str = "/etc/gameway/gateway.toml";
+/// Where control sockets are, if nobody says where.
+const SOCKETS: &str = "/run/gameway-gateway";
+/// Longest name of an interface: IFNAMSIZ of Linux less its end.
+const NAME_BYTES: usize = 15;
+/// A word is near another one from here on (Jaro and Winkler's measure; clap's bound for options).
+const NEAR: f64 = 0.7;
+
+/// What a file can say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GatewayConfig {
+    /// The interface towards the home: its bridge, mostly; packets pass it with the home's addresses.
+    #[schemars(extend("examples" = ["br-lan"]))]
+    pub home: String,
+    /// How windows are lowered.
+    #[serde(default)]
+    pub windows: WindowsConfig,
+    /// Connections whose windows are left as they are.
+    #[serde(default)]
+    pub leave_alone: Vec<Exception>,
+    /// The socket by which it is asked for its status and to end.
+    #[serde(default)]
+    #[schemars(extend("x-none" = "/run/gameway-gateway/HOME.sock"))]
+    pub control: Option<PathBuf>,
+}
+
+/// Why a file is no configuration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {}{why}", file.display(), if field.is_empty() { String::new() } else { format!("{field}: ") })]
+pub struct ConfigError {
+    /// The file.
+    pub file: PathBuf,
+    /// The key, with dots between those of tables; empty where it is none in particular.
+    pub field: String,
+    /// What is wrong with it, and what is allowed.
+    pub why: String,
+}
+
+impl GatewayConfig {
+    /// For this interface, with all defaults.
+    #[must_use]
+    pub fn for_home(home: &str) -> Self {
+        Self {
+            home: home.to_owned(),
+            windows: WindowsConfig::default(),
+            leave_alone: Vec::new(),
+            control: None,
+        }
+    }
+
+    /// Reads a file; `home` is the interface if it is given beside the file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the first key that is unknown, out of bounds or missing.
+    pub fn read(file: &Path, home: Option<&str>) -> Result<Self, ConfigError> {
+        let refused =
+            |field: String, why: String| ConfigError { file: file.to_owned(), field, why };
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| refused(String::new(), format!("cannot be read: {error}")))?;
+        Self::parse(&text, home)
+            .map_err(|error| refused(error.option.unwrap_or_default(), error.why))
+    }
+
+    /// Reads the text of a file, as [`Self::read`].
+    ///
+    /// # Errors
+    /// As of [`Self::read`].
+    pub fn parse(text: &str, home: Option<&str>) -> Result<Self, OptionError> {
+        let mut options: Options = toml_edit::de::from_str(text).map_err(|error| {
+            let why = format!("is no TOML: {}", error.to_string().trim_end());
+            OptionError { option: None, why }
+        })?;
+        if let Some(home) = home {
+            options.insert("home".to_owned(), home.into());
+        }
+        let config: Self = declared::read(&options).map_err(with_near_name)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        check_interface(&self.home)
+            .map_err(|why| OptionError { option: Some("home".to_owned()), why })?;
+        self.windows.check().map_err(|error| OptionError {
+            option: Some(format!("windows.{}", error.option.unwrap_or_default())),
+            ..error
+        })?;
+        self.exceptions().map(|_| ())
+    }
+
+    /// What is left alone.
+    ///
+    /// # Errors
+    /// The first that means nothing.
+    pub fn exceptions(&self) -> Result<Exceptions, OptionError> {
+        Exceptions::of(&self.leave_alone)
+    }
+
+    /// The control socket.
+    #[must_use]
+    pub fn control_socket(&self) -> PathBuf {
+        self.control.clone().unwrap_or_else(|| control_socket(&self.home))
+    }
+}
+
+/// The control socket of the gateway at this interface, if nobody says where.
+#[must_use]
+pub fn control_socket(home: &str) -> PathBuf {
+    Path::new(SOCKETS).join(format!("{home}.sock"))
+}
+
+/// The control sockets that are there, in order.
+#[must_use]
+pub fn control_sockets() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(SOCKETS).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries.map(|entry| entry.path()).collect();
+    found.retain(|path| path.extension().is_some_and(|end| end == "sock"));
+    found.sort();
+    found
+}
+
+/// Whether this can be an interface's name.
+///
+/// # Errors
+/// Why it cannot.
+pub fn check_interface(name: &str) -> Result<(), String> {
+    let is_plain = |letter: char| letter.is_ascii_graphic() && letter != '/' && letter != ':';
+    if (1..=NAME_BYTES).contains(&name.len())
+        && name.chars().all(is_plain)
+        && name != "."
+        && name != ".."
+    {
+        return Ok(());
+    }
+    Err(format!(
+        "{name:?} is no name of an interface: it has 1 to {NAME_BYTES} characters, no space, slash or colon; `ip link` lists them"
+    ))
+}
+
+/// The keys of the table in which this key is.
+fn keys_around(key: &str) -> (Vec<Declared>, &str) {
+    // An item of a list is called by its name, if it has one: `leave_alone "tv": adress`.
+    let last = key.rsplit(['.', ' ']).next().unwrap_or_default();
+    let schema = match key {
+        _ if key == last => declared::schema::<GatewayConfig>(),
+        _ if key.starts_with("windows") => declared::schema::<WindowsConfig>(),
+        _ => declared::schema::<Exception>(),
+    };
+    (declared::list(&schema), last)
+}
+
+/// The same error; of a key that is none, with the nearest one.
+fn with_near_name(error: OptionError) -> OptionError {
+    let Some(option) = error.option.as_deref().filter(|_| error.why.starts_with("is no option"))
+    else {
+        return error;
+    };
+    let (known, word) = keys_around(option);
+    let distance = |one: &Declared| strsim::jaro_winkler(word, &one.name);
+    let nearest = known.iter().max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    match nearest.filter(|one| distance(one) > NEAR) {
+        Some(near) => OptionError {
+            why: format!(
+                "is no option; did you mean {}?{}",
+                near.name,
+                &error.why["is no option;".len()..]
+            ),
+            ..error
+        },
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_units::Duration;
+
+    fn refusal(text: &str) -> String {
+        GatewayConfig::parse(text, None).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn a_file_says_what_differs() {
+        let text = "home = \"br-lan\"\n\
+                    [windows]\nbeta = \"20 ms\"\n[[leave_alone]]\nport = 443\n";
+        let config = GatewayConfig::parse(text, None).expect("a configuration");
+        let windows = WindowsConfig { beta: Duration::from_millis(20), ..WindowsConfig::default() };
+        assert_eq!(config.windows, windows);
+        assert_eq!(config.leave_alone.len(), 1);
+        assert_eq!(config.control_socket(), Path::new("/run/gameway-gateway/br-lan.sock"));
+        let other = GatewayConfig::parse(text, Some("lan")).expect("a configuration");
+        assert_eq!(other.home, "lan");
+        let least = GatewayConfig::parse("", Some("lan")).expect("a configuration");
+        assert_eq!(least, GatewayConfig::for_home("lan"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_is_allowed() {
+        for (text, expected) in [
+            ("", "home: is missing; write for example \"br-lan\""),
+            ("home = \"a b\"", "home: \"a b\" is no name of an interface: it has 1 to 15"),
+            ("home = \"..\"", "home: \"..\" is no name of an interface"),
+            ("home = 5", "home: 5 is no text"),
+            ("hom = \"lan\"", "hom: is no option; did you mean home? known are control, home,"),
+            ("home = \"lan\"\nxyz = 1", "xyz: is no option; known are control, home,"),
+            (
+                "home = \"lan\"\nwindows.alhpa = \"1 ms\"",
+                "windows.alhpa: is no option; did you mean alpha? known are alpha, beta, period",
+            ),
+            (
+                "home = \"lan\"\nwindows.alpha = \"2 h\"",
+                "windows.alpha: 2 h is not between 0 s and 1 h",
+            ),
+            ("home = \"lan\"\nwindows.alpha = \"2 apples\"", "windows.alpha: "),
+            (
+                "home = \"lan\"\nwindows.beta = \"1 ms\"",
+                "windows.beta: 1 ms is below alpha, which is 5 ms",
+            ),
+            (
+                "home = \"lan\"\nleave_alone = [{}]",
+                "leave_alone.0: has neither an address nor a port",
+            ),
+            (
+                "home = \"lan\"\nleave_alone = [{ adress = \"::1\" }]",
+                "leave_alone.0.adress: is no option; did you mean address? known are",
+            ),
+            (
+                "home = \"lan\"\nleave_alone = [{ name = \"tv\", adress = \"::1\" }]",
+                "leave_alone \"tv\": adress: is no option; did you mean address? known are",
+            ),
+            (
+                "home = \"lan\"\nleave_alone = [{ port = 70000 }]",
+                "leave_alone.0.port: 70000 is not between",
+            ),
+            ("home = ", "is no TOML: "),
+        ] {
+            let told = refusal(text);
+            assert!(told.starts_with(expected), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn the_file_is_named() {
+        let error = GatewayConfig::read(Path::new("/nowhere/gateway.toml"), None);
+        let told = error.expect_err("no file").to_string();
+        assert!(told.starts_with("/nowhere/gateway.toml: cannot be read: "), "{told}");
+    }
+}

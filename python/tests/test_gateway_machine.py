@@ -1,0 +1,53 @@
+"""The home gateway on Debian's kernel: filters of clsact in place of TCX, and tables of flows.
+
+What runs there is `gateway_machine.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from home_fixture import program, why_not
+from machine import NEEDS_MACHINE, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULES = (
+    "crc32c_generic", "veth", "bridge", "sch_ingress", "cls_bpf", "act_gact", "nf_tables",
+    "nft_flow_offload", "nf_flow_table_inet", "nf_conntrack", "nft_ct",
+)  # fmt: skip
+PYTHON = "/usr/bin/python3"
+LACKING = why_not() or next(
+    (f"needs {name}" for name in (PYTHON, "iperf3", "nft", "tc") if shutil.which(name) is None), ""
+)
+pytestmark = [NEEDS_MACHINE, pytest.mark.skipif(bool(LACKING), reason=LACKING)]
+
+
+def test_a_kernel_without_tcx_takes_it_and_tables_of_flows_pass_ports_by(tmp_path: Path) -> None:
+    command = [PYTHON, "python/tests/gateway_machine.py", program()]
+    done = run(tmp_path, command, modules=MODULES, limit_s=240)
+    assert done.code == 0, done.output
+    told = json.loads(done.output)
+    # TCX came with 6.6; Debian's kernel is older, and its verifier is another one.
+    version = re.match(r"(\d+)\.(\d+)\.", told["kernel"])
+    assert version is not None
+    assert (5, 10) <= (int(version[1]), int(version[2])) < (6, 6)
+    assert told["attached"] == told["again"] == ["to_home", "from_home"]
+    # What kill -9 left, and what the next start made of it.
+    assert told["left"] == ["to_home", "from_home"]
+    assert told["down"].endswith("has ended; nothing of it is left in the kernel\n")
+    assert told["after"] == []
+    seen = {devices: one["segments"] for devices, one in told["tables"].items()}
+    found = {devices: one["doctor"] for devices, one in told["tables"].items()}
+    assert found == {"": "ok", "lan, wan": "fault", "house, wan": "ok", "wan": "ok"}
+    assert told["plain"]["doctor"] == "ok"
+    # Segments that the kernel joined count once: how many differs from run to run.
+    assert seen[""] > 100
+    assert seen["lan, wan"] < seen[""] / 4
+    for all_of_them in (seen["house, wan"], seen["wan"], told["plain"]["segments"]):
+        assert seen[""] / 2 < all_of_them < 2 * seen[""]
