@@ -61,7 +61,7 @@ DASH_JS := python/gameway/live/video/dash.js
 # The page that a host serves, as the crate has it.
 PAGE := crates/product/webrtc/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke timed-test python-test long bench soak soak-live reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke timed-test python-test long bench soak soak-live gateway reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -103,6 +103,16 @@ machine-tools: $(STAMPS)/machine-tools ## a virtual machine for tests that need 
 packages: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## the packages that users install, as they get them: from nothing; needs a package index
 	$(BIN)/pytest -q python/tests/packages_by_pip.py
 	cargo package --no-metadata --allow-dirty --quiet --target-dir target/packages $(CORE)
+
+# Statically linked with musl, so that it runs on any Linux of its processor: x86-64, or another with TARGET=aarch64-unknown-linux-musl.
+TARGET ?= x86_64-unknown-linux-musl
+gateway: | $(STAMPS)/tools ## the home gateway as one static program, for TARGET; needs that target of rustup, and clang
+	@rustup target list --installed | grep -qx "$(TARGET)" || \
+	  { echo "Rust's library for $(TARGET) is needed: rustup target add $(TARGET)" >&2; exit 1; }
+	tools/need clang=clang
+	RUSTFLAGS="-C strip=symbols$(if $(filter-out $(shell uname -m)-%,$(TARGET)), -C linker=rust-lld)" \
+	  cargo build --release --quiet --package gameway-router --target $(TARGET)
+	@ls -l target/$(TARGET)/release/gameway-gateway
 
 reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment: make reproduce NAME=...
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
