@@ -14,7 +14,7 @@ STAMPS := .make
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 PYTHON_CODE := python experiments $(wildcard tools)
 # What `make reproduce` runs: the suites that are there.
-SUITES := $(foreach suite,pudica rmcat scoreboard feedback pudica-readings classifier ecgp ecgp-cellular voap xu-claypool-dash,$(notdir $(wildcard experiments/$(suite))))
+SUITES := $(foreach suite,pudica rmcat scoreboard feedback pudica-readings classifier ecgp ecgp-cellular voap gateway xu-claypool-dash,$(notdir $(wildcard experiments/$(suite))))
 NAME ?= $(SUITES)
 RESULT := results/demo
 # What the live demo streams: the built-in scene, or a game.

@@ -81,8 +81,8 @@ def runs(name: str) -> int:
 
 
 COUNTED = (
-    "ecgp", "ecgp-live", "pudica", "pudica-live", "pudica-readings", "voap", "xu-claypool-2022",
-    "xu-claypool-2022-live", "xu-claypool-dash", "xu-claypool-dash-live",
+    "ecgp", "ecgp-live", "gateway", "pudica", "pudica-live", "pudica-readings", "voap",
+    "xu-claypool-2022", "xu-claypool-2022-live", "xu-claypool-dash", "xu-claypool-dash-live",
 )  # fmt: skip
 
 
