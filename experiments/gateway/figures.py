@@ -26,42 +26,46 @@ if TYPE_CHECKING:
     from gameway.results import Results
 
 WIDTH, HEIGHT = 300, 220
-WAITS_MS = (1.0, 1000.0)
+WAITS_MS = (0.3, 3000.0)
 """The axis of waits, which is logarithmic; what is beyond it is drawn at its end."""
 OVER_TIME = (NOTHING, WINDOWS, "CAKE at 95 %", "CAKE at 150 %")
 """Variants whose waits are drawn over time."""
 
 
 def trade(own: pl.DataFrame) -> Any:
-    """The game's wait against the use of the link: a panel for each set of downloads."""
+    """The game's wait, from median to 99 %, against the use of the link, by downloads."""
     means = own.group_by("downloads", "variant", maintain_order=True).agg(
-        pl.col("wait_p99_ms").mean().round(2), pl.col("link_percent").mean().round(2)
+        pl.col("wait_median_ms").mean().clip(WAITS_MS[0]).round(2),
+        pl.col("wait_p99_ms").mean().clip(WAITS_MS[0]).round(2),
+        pl.col("link_percent").mean().round(2),
     )
     kinds = means["downloads"].unique(maintain_order=True).to_list()
-    chart = (
-        alt.Chart(plain(means))
-        .mark_point(filled=True, size=70, opacity=0.85)
-        .encode(
-            alt.X(
-                "link_percent:Q",
-                title="Link used (%)",
-                scale=alt.Scale(zero=False, padding=8),
-                axis=alt.Axis(tickCount=5),
-            ),
-            alt.Y(
-                "wait_p99_ms:Q",
-                title="Game's wait, 99 % (ms)",
-                scale=alt.Scale(type="log", domain=list(WAITS_MS), clamp=True),
-                axis=alt.Axis(values=[1, 3, 10, 30, 100, 300, 1000]),
-            ),
-            alt.Color("variant:N", title=None, sort=in_order(means["variant"]), legend=legend()),
-            alt.Shape("variant:N", sort=in_order(means["variant"]), legend=None),
-            tooltip=["variant", "downloads", "wait_p99_ms", "link_percent"],
-        )
-        .properties(width=WIDTH, height=HEIGHT)
+    order = in_order(means["variant"])
+    base = alt.Chart().encode(
+        alt.X(
+            "link_percent:Q",
+            title="Link used (%)",
+            scale=alt.Scale(zero=False, padding=8),
+            axis=alt.Axis(tickCount=5),
+        ),
+        alt.Y(
+            "wait_median_ms:Q",
+            title="Game's wait (ms)",
+            scale=alt.Scale(type="log", domain=list(WAITS_MS), clamp=True),
+            axis=alt.Axis(values=[1, 10, 100, 1000]),
+        ),
+        alt.Color("variant:N", title=None, sort=order, legend=legend()),
+    )
+    line = base.mark_rule(strokeWidth=1.6).encode(y2="wait_p99_ms:Q")
+    point = base.mark_point(filled=True, size=60, opacity=0.85).encode(
+        tooltip=["variant", "downloads", "wait_median_ms", "wait_p99_ms", "link_percent"],
     )
     header = alt.Header(title=None, labelAnchor="start", labelPadding=2)
-    return chart.facet(alt.Facet("downloads:N", sort=kinds, header=header), columns=2, spacing=16)
+    return (
+        alt.layer(line, point, data=plain(means))
+        .properties(width=WIDTH, height=HEIGHT)
+        .facet(alt.Facet("downloads:N", sort=kinds, header=header), columns=2, spacing=16)
+    )
 
 
 def over_time(parts: dict[str, Results]) -> dict[str, Any]:

@@ -74,8 +74,8 @@ def variant_of(path: dict[str, Any], link_mbps: float) -> str:
         share = _core.parse_rate(path["queue"][option]) / 1e6 / link_mbps
         return f"{name} at {100.0 * share:.0f} %"
     gateway = path.get("gateway", "none")
-    gateway = gateway["kind"] if isinstance(gateway, dict) else gateway
-    return {"none": NOTHING, "voap": VOAP}.get(gateway, gateway)
+    known = str(gateway["kind"] if isinstance(gateway, dict) else gateway)
+    return {"none": NOTHING, "voap": VOAP}.get(known, known)
 
 
 def downloads_of(run: Run) -> str:
@@ -92,9 +92,10 @@ def downloads_of(run: Run) -> str:
 
 
 def rows(parts: dict[str, Results]) -> pl.DataFrame:
-    """The figures of every run of all parts."""
-    found = [_row(part, run) for part, results in parts.items() for run in finished_runs(results)]
-    return pl.DataFrame(found, infer_schema_length=None)
+    """The figures of every run of all parts, those of fewer downloads first."""
+    runs = [(part, run) for part, results in parts.items() for run in finished_runs(results)]
+    runs.sort(key=lambda one: len(downloads(one[1])))
+    return pl.DataFrame([_row(part, run) for part, run in runs], infer_schema_length=None)
 
 
 def _row(part: str, run: Run) -> dict[str, Any]:

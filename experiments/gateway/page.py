@@ -58,7 +58,7 @@ def page(parts: dict[str, Results]) -> Page:
         of_link = {name: results for name, results in parts.items() if link_of(name) == link}
         drawn = [
             figure(f"{link}-trade", "Wait of the game and use of the link", figures.trade(own),
-                   caption="Means over runs; the best is at the bottom right."),
+                   caption="Median, and a line to 99 %; means over runs. Best is bottom right."),
             figure(f"{link}-time", "Wait of the game over time", figures.over_time(of_link),
                    chosen_by="downloads", caption="The first run."),
         ]  # fmt: skip
