@@ -125,3 +125,45 @@ def test_a_gateway_sees_uploads_too(tmp_path: Path) -> None:
     variables = set(results.controller().select("variable").collect()["variable"])
     assert "advertised_window_bytes" not in variables
     assert "queue_delay_max_ms" in variables
+
+
+MEASURED = {(1, "cubic"): (195.0, 44.6), (20, "cubic"): (218.0, 42.3), (1, "bbr"): (34.3, 35.5)}
+"""Medians of pings in docs/gateway.md, ms: without and with, by downloads over the kernel's TCP."""
+
+
+def behind_a_provider(count: int, congestion_control: str) -> gw.Experiment:
+    """The first rows of that table: 20 Mb/s, 30 ms and a queue of 200 ms in front of the home."""
+    download = f'[[competitor]]\ncongestion_control = "{congestion_control}"\nname = '
+    return gw.loads(
+        """
+        duration = "14 s"
+        ping = { interval = "20 ms" }
+        [path]
+        capacity = "1 Gb/s"
+        base_rtt = "30 ms"
+        forward_delay = "0 s"
+        gateway = ["none", "windows"]
+        [[path.hop]]
+        name = "provider"
+        place = "in-front"
+        capacity = "20 Mb/s"
+        queue = { kind = "drop-tail", size = "200 ms" }
+        """
+        + "".join(f'{download}"d{number}"\n' for number in range(count))
+    )
+
+
+@pytest.mark.parametrize(("downloads", "medians_ms"), MEASURED.items())
+def test_windows_is_simulated_as_it_was_measured(
+    downloads: tuple[int, str], medians_ms: tuple[float, float], tmp_path: Path
+) -> None:
+    results = gw.run(behind_a_provider(*downloads), tmp_path / "out")
+    after = pl.col("sent_ns") >= 4_000_000_000
+    pings = results.pings().filter(after).group_by("gateway").agg(pl.col("rtt_ns").median() / 1e6)
+    found = dict(pings.collect().select(pl.col("gateway").cast(pl.String), "rtt_ns").rows())
+    assert found["none"] == pytest.approx(medians_ms[0], abs=3.0)
+    assert found["windows"] == pytest.approx(medians_ms[1], abs=3.0)
+    late = pl.col("bin_start_ns") >= 4_000_000_000
+    carried = results.link().filter(late, pl.col("link") == "provider").group_by("gateway")
+    bytes_of = dict(carried.agg(pl.col("transmitted_bytes").sum()).collect().rows())
+    assert 0.99 < bytes_of["windows"] / bytes_of["none"] < 1.01
