@@ -38,7 +38,7 @@ NOTHING, VOAP, WINDOWS = "nothing", "VoAP", "windows"
 SETTLED_S = 5.0
 JOINING_S = 1.0
 """From so long between two on, downloads begin one by one."""
-LINKS_MBPS = {"constant": 20.0, "cellular": 19.2, "satellite": 70.0}
+LINKS_MBPS = {"constant": 20.0, "cellular": 19.2, "satellite": 70.0, "wifi": 45.0}
 """Mean of the provider's link, by the first word of a part's name."""
 CAKE, FQ_CODEL = "CAKE", "FQ-CoDel"
 SHAPERS = {"cake": (CAKE, "bandwidth"), "htb": (FQ_CODEL, "rate")}

@@ -28,6 +28,7 @@ TITLES = {
     "constant": "A constant link of 20 Mb/s",
     "cellular": "A cellular link",
     "satellite": "A satellite link",
+    "wifi": "Wi-Fi at home",
 }
 TEXTS = {
     "constant": "30 ms, a queue of 200 ms.",
@@ -35,6 +36,10 @@ TEXTS = {
     "satellite": (
         "Each 15 s another capacity, from 45 to 100 Mb/s, and another round trip, from 40 to "
         "65 ms, with jitter of 6 ms; a queue of 200 ms. Shapers are set by the mean of 70 Mb/s."
+    ),
+    "wifi": (
+        "802.11n with one stream and 250 packets at the access point, behind a provider's link of "
+        "25 Mb/s, of 100 Mb/s from 25 to 45 s, and a queue of 200 ms: the bottleneck moves."
     ),
 }
 FIGURES = {
