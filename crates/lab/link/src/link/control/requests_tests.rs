@@ -63,7 +63,7 @@ fn settings_add_up_and_null_takes_one_away() {
 }
 
 /// What is no request, and what cannot be set, each with how the answer begins.
-const WRONG: [(&str, &str); 21] = [
+const WRONG: [(&str, &str); 22] = [
     ("", "is no request: "),
     ("{", "is no request: "),
     ("[1]", "is no request: "),
