@@ -98,7 +98,6 @@ def test_nothing_is_left_and_the_version_is_told(results: gw.Results) -> None:
     assert not [pid for pid in left if int(pid) != os.getpid()]
 
 
-@pytest.mark.alone
 def test_browsers_end_with_whoever_started_them(tmp_path: Path) -> None:
     file = tmp_path / "alone.toml"
     file.write_text(ALONE.replace('"10 s"', '"60 s"'), encoding="utf-8")

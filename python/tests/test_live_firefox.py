@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import Popen
 
-pytestmark = [NEEDS_FIREFOX, pytest.mark.timed, pytest.mark.alone]
+pytestmark = [NEEDS_FIREFOX, pytest.mark.timed]
 
 SIZE = (640, 360)
 RATES = {"min_bitrate": "500 kb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "6 Mb/s"}
@@ -73,6 +73,7 @@ def at_host(
             end(process)
 
 
+@pytest.mark.alone
 def test_the_scene_is_played_by_keys_and_mouse(at_host: Any) -> None:
     made, *_ = at_host
     assert made.evaluate("RTCRtpReceiver.getCapabilities('video').codecs.map(it => it.mimeType)")
@@ -97,6 +98,7 @@ def test_the_scene_is_played_by_keys_and_mouse(at_host: Any) -> None:
     assert made.evaluate("gameway.workerError ?? gameway.error ?? null") is None
 
 
+@pytest.mark.alone
 def test_it_shows_what_the_host_makes_with_sound(at_host: Any) -> None:
     made, *_ = at_host
     made.evaluate(
@@ -130,6 +132,7 @@ def test_it_shows_what_the_host_makes_with_sound(at_host: Any) -> None:
         assert figures["arrival"] < 100
 
 
+@pytest.mark.alone
 def test_a_gamepad_is_told_of(at_host: Any) -> None:
     made, *_ = at_host
     made.run(EMULATED + "Object.assign(window, { plug, unplug, press });")
@@ -144,6 +147,7 @@ def test_a_gamepad_is_told_of(at_host: Any) -> None:
     made.until("gameway.gamepads.pads === 0", WAIT_S)
 
 
+@pytest.mark.alone
 def test_no_key_sticks_when_the_page_is_gone(at_host: Any) -> None:
     made, _, _, url = at_host
     made.key("keyDown", "KeyA")
@@ -158,6 +162,7 @@ def test_no_key_sticks_when_the_page_is_gone(at_host: Any) -> None:
     light(made)
 
 
+@pytest.mark.alone
 def test_the_controller_hears_of_its_packets(at_host: Any) -> None:
     """What the host says of all of the above, once: another try of this finds what it said."""
     _, folder, process, _ = at_host

@@ -211,7 +211,6 @@ def place_at_sdl(button: int) -> int:
     return SDL_ORDER.index(AT_SDL[button])
 
 
-@pytest.mark.alone
 @NEEDS_MACHINE
 def test_a_program_sees_all_buttons_and_axes_of_two_gamepads(play: Play) -> None:
     play.open()
@@ -247,7 +246,6 @@ def test_a_program_sees_all_buttons_and_axes_of_two_gamepads(play: Play) -> None
     play.seen.key("there", 1, len(play.seen.lines) - 1)
 
 
-@pytest.mark.alone
 @NEEDS_MACHINE
 def test_a_program_lets_a_gamepad_of_the_page_rumble(play: Play) -> None:
     play.open()
@@ -268,7 +266,6 @@ def test_a_program_lets_a_gamepad_of_the_page_rumble(play: Play) -> None:
     play.until("effects.at(-1)[1] === 'reset'")
 
 
-@pytest.mark.alone
 @NEEDS_MACHINE
 def test_nothing_sticks_when_connections_end(play: Play) -> None:
     chance = random.Random(5)
@@ -303,7 +300,6 @@ def test_nothing_sticks_when_connections_end(play: Play) -> None:
     play.seen.state(0, since, **AT_REST)
 
 
-@pytest.mark.alone
 @NEEDS_MACHINE
 def test_devices_are_gone_when_the_host_is_killed(play: Play) -> None:
     play.open()

@@ -29,7 +29,7 @@ from test_live_input import Page, is_off, is_on
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed, pytest.mark.alone]
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed]
 
 RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "4 Mb/s", "max_bitrate": "4 Mb/s"}
 QUESTION = "document.querySelector('#role-question')"
