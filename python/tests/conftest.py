@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections import Counter
@@ -86,6 +87,17 @@ def fake_run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -
     pl.DataFrame({"stream": shown, "frame": seeds}).write_parquet(target / "frames.parquet")
     rows = {"time_ns": [0], "flow": [recorded["path"]["capacity"]]}
     pl.DataFrame(rows).write_parquet(target / "events.parquet")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where tests of a mark alone are asked for, read only files that have the mark.
+
+    Each process that runs tests reads all of them, in 3.9 processor seconds in place of 2.2.
+    """
+    asked = re.match("timed|long", config.option.markexpr)
+    if asked is None or not collection_path.is_file():
+        return None
+    return f"mark.{asked[0]}" not in collection_path.read_text("utf-8") or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
