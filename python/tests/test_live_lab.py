@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, until_frames
+from film_fixture import encoded, give
 from live_fixture import needs_live
 from said_fixture import said_until
 from test_play import left_over
@@ -29,7 +30,6 @@ from witness import of_times
 
 import gameway as gw
 from gameway import report
-from gameway.lab import kinds
 from gameway.live.video import player
 from gameway.metrics.run import run_metrics
 from gameway.metrics.source import finished_runs
@@ -313,18 +313,19 @@ def test_what_is_kept_runs_again_in_the_simulator(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def with_video() -> None:
-    """Skip where no video can be played."""
+def levels(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """Give the levels of the video's film; skip where no video can be played."""
     lacking = player.why_not() + [one for one in ("nginx", "ffmpeg") if not shutil.which(one)]
     if lacking:
         pytest.skip("; ".join(lacking))
+    assert pytestconfig.cache is not None
+    return encoded(pytestconfig.cache, tmp_path_factory.mktemp("film"))
 
 
 @pytest.mark.alone
-@pytest.mark.usefixtures("with_video")
-def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
+def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path, levels: Path) -> None:
     words = ["--here", "--keep", "--capacity", "6 Mb/s"]
-    cache = tmp_path / "cache"
+    own = give(levels, tmp_path / "cache", 2, 3)
     with (
         house() as (home, _),
         play(home, tmp_path / "run", *words) as one,
@@ -333,8 +334,8 @@ def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
         page = Page(made, one.links[0])
         assert page.ask()[1]["lacking"] == {}
         assert eventually(lambda: page.flow("game") > 1)
-        # Its film is encoded now that it is wanted; meanwhile the game goes on.
-        assert not (cache / "gameway" / "films").exists()
+        # What its film lacks is encoded now that it is wanted; meanwhile the game goes on.
+        assert {path.name for path in own.iterdir()} == {"level-2.mp4", "level-3.mp4"}
         page.turn(downloads=["video"])
         assert page.ask()[1]["knobs"]["downloads"] == ["video"]
         assert page.ask()[1]["remarks"]["video"].startswith("It is being prepared")
@@ -379,13 +380,8 @@ def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
     assert {"video-2", "video-3"} <= set(re.findall(r"video-\d", told))
 
 
-@pytest.mark.usefixtures("with_video")
-def test_a_lab_that_is_killed_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Before the session: beside it a film takes as long as the game leaves it.
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert "video" not in kinds.lacking(print, at_once=["video"])
+def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path, levels: Path) -> None:
+    give(levels, tmp_path / "cache", 1, 2, 3)
 
     def left(name: str) -> list[str]:
         shown = subprocess.run(
@@ -405,6 +401,7 @@ def test_a_lab_that_is_killed_leaves_nothing(
             with browser(tmp_path / "profile", *inside(home)) as viewer:
                 page = Page(viewer, playing.links[0])
                 page.turn(downloads=["video"])
+                assert eventually(lambda: page.ask()[1]["remarks"] == {}, FILM_S)
                 assert eventually(lambda: page.flow("video") > 1), page.ask()
             assert any("chromium" in one for one in left(home))
             playing.process.kill()
