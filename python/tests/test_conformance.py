@@ -63,10 +63,15 @@ def widened(row: Row) -> Row:
     return replace(row, tolerance=wider)
 
 
+LONG = pytest.mark.long("test_conformance.py::test_the_kernel_and_the_simulator_agree")
+"""Always: the kernel's CUBIC and BBR."""
+CASES = [pytest.param(name, marks=[LONG] if name in {"quic", "jitter"} else []) for name in BODIES]
+
+
 @pytest.mark.timed
 @pytest.mark.light
 @needs_live
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", CASES)
 def test_the_kernel_and_the_simulator_agree(name: str, tmp_path: Path) -> None:
     rows = both(body(name), tmp_path)
     assert {row.tolerance.metric for row in rows} == JUDGED

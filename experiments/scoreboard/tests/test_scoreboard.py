@@ -1,8 +1,11 @@
-"""The scoreboard in small: every controller in every scenario once, none beyond the limit."""
+"""The scoreboard in small: every controller in every scenario once, none beyond the limit.
+
+Always: repair is a factor behind random loss alone. `make long` has it in each part that has it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 import pytest
@@ -21,17 +24,37 @@ if TYPE_CHECKING:
     from gameway.results import Results
 
 CONTROLLERS = {"pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp", "fixed", "oracle"}
-SCENARIOS = 45
-DOWNLOADS = 18
-"""Of these, scenarios beside a download."""
-REPAIRED = 36
-"""Of these, scenarios with repair as a factor."""
 KINDS = ("none", "nack", "adaptive")
+UNREPAIRED = ("against-bbr", "against-cubic", "cellular", "shallow-buffer", "steps")
+"""Parts that have no repair in the short form."""
+
+
+class Form(NamedTuple):
+    """What a form of the scoreboard has."""
+
+    scenarios: int
+    downloads: int
+    """Of these, scenarios beside a download."""
+    repaired: int
+    """Of these, scenarios with repair as a factor."""
+
+
+SHORT, WHOLE = Form(25, 6, 6), Form(45, 18, 36)
+LONG = pytest.mark.long("test_scoreboard.py::test_every_controller_is_in_every_scenario")
+
+
+@pytest.fixture(
+    scope="module", params=[SHORT, pytest.param(WHOLE, marks=LONG)], ids=["short", "whole"]
+)
+def form(request: pytest.FixtureRequest) -> Form:
+    found: Form = request.param
+    return found
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
-    small = load_suite(experiments.find("scoreboard")).with_overrides(["runs=1"])
+def parts(form: Form, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
+    plain = [f"{name}:stream.0.repair=none" for name in UNREPAIRED] if form == SHORT else []
+    small = load_suite(experiments.find("scoreboard")).with_overrides(["runs=1", *plain])
     return suite.run(small, tmp_path_factory.mktemp("scoreboard"))
 
 
@@ -40,8 +63,8 @@ def comparison(parts: dict[str, Results]) -> Comparison:
     return compare_results(parts, "Scoreboard")
 
 
-def test_every_controller_is_in_every_scenario(comparison: Comparison) -> None:
-    assert len(comparison.verdicts) == SCENARIOS
+def test_every_controller_is_in_every_scenario(form: Form, comparison: Comparison) -> None:
+    assert len(comparison.verdicts) == form.scenarios
     for verdict in comparison.verdicts:
         assert set(verdict.scenario.controllers) == CONTROLLERS
         assert len(verdict.judged) == len(CONTROLLERS) - 2
@@ -55,11 +78,13 @@ def test_streams_of_a_kind_have_the_same_controller(parts: dict[str, Results]) -
         assert parts[part].runs.height == len(CONTROLLERS)
 
 
-def test_nobody_has_more_utilization_and_less_delay_than_the_oracle(comparison: Comparison) -> None:
+def test_nobody_has_more_utilization_and_less_delay_than_the_oracle(
+    form: Form, comparison: Comparison
+) -> None:
     # Beside a download the oracle takes its fair share, but the download's queue and losses are
     # not for the oracle to avoid.
     alone = [verdict for verdict in comparison.verdicts if not verdict.scenario.competes]
-    assert len(alone) == SCENARIOS - DOWNLOADS
+    assert len(alone) == form.scenarios - form.downloads
     for verdict in alone:
         for name in verdict.judged:
             beaten = [verdict.is_worse("oracle", name, one) for one in (UTILIZATION, DELAY_95)]
@@ -70,16 +95,18 @@ def test_nobody_has_more_utilization_and_less_delay_than_the_oracle(comparison: 
         for verdict in comparison.verdicts
         for name in verdict.judged
     ]
-    assert sum(beats) > SCENARIOS
+    assert sum(beats) > form.scenarios
 
 
-def test_what_repair_costs_is_told_of_every_controller(parts: dict[str, Results]) -> None:
+def test_what_repair_costs_is_told_of_every_controller(
+    form: Form, parts: dict[str, Results]
+) -> None:
     section = repair.section(parts)
     assert section is not None
     rows = section.tables[0].file_frame
     assert rows is not None
-    assert rows.height == REPAIRED * len(CONTROLLERS)
-    assert section.tables[0].frame.height == REPAIRED // len(KINDS) * len(CONTROLLERS)
+    assert rows.height == form.repaired * len(CONTROLLERS)
+    assert section.tables[0].frame.height == form.repaired // len(KINDS) * len(CONTROLLERS)
     assert len(section.points) == len(KINDS)
     plain = rows.filter(repair="none")
     assert plain["more_bytes_percent"].to_list() == [0.0] * plain.height
@@ -99,12 +126,12 @@ def test_nothing_is_told_of_repair_where_it_is_no_factor(parts: dict[str, Result
     assert repair.section({"constant": parts["constant"]}) is None
 
 
-def test_the_page_tells_all_scenarios_in_order(parts: dict[str, Results]) -> None:
+def test_the_page_tells_all_scenarios_in_order(form: Form, parts: dict[str, Results]) -> None:
     page = page_of(parts)
     titles = [section.title for section in page.sections]
     assert titles[:2] == ["Who wins where", "What repair costs"]
     assert titles[-2:] == ["Behind the best", "Every pair"]
-    assert len(titles) == SCENARIOS + 4
+    assert len(titles) == form.scenarios + 4
     firsts = [str(parts[name].manifest["title"]) for name in ORDER]
     places = [next(i for i, t in enumerate(titles) if t.startswith(first)) for first in firsts]
     assert places == sorted(places)
