@@ -158,8 +158,9 @@ page-lint: $(STAMPS)/page-packages
 rust-test: lint $(STAMPS)/test-tools
 	PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --release --workspace --quiet --features "$(CARGO_FEATURES)"
 
+# Of the crates as the module has them; `make long` compiles them with counters, by which inputs are guided.
 fuzz-smoke: rust-test
-	SECONDS_EACH=1 fuzz/smoke
+	SMALL=1 SECONDS_EACH=1 fuzz/smoke
 
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
 # first (python/tests/conftest.py); a file's are in one process.
@@ -172,8 +173,9 @@ timed-test: python-test ## the tests of times: of packets, frames and browsers
 	$(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not long and alone"
 
-long: ready ## tests of Python of which `make test` runs a shorter form
+long: ready ## tests of which `make test` runs a shorter form: of Python, and fuzzing
 	$(BIN)/pytest -m long
+	fuzz/smoke
 
 # A mutant that survives is a line that no test of its crate holds. Each takes a build and the tests of a crate: seconds in
 # `units`, minutes in `sim`.

@@ -125,7 +125,7 @@ NAMED = (
           "test_nat.py::test_a_browser_and_a_host_connect"),
     Named(r"cargo test( --release)? -p .*", "is part of `make test`, its tables are long"),
     Named(r"cargo fuzz run .*", "runs until it is ended, on a nightly compiler"),
-    Named(r"fuzz/smoke$", "is part of `make test`"),
+    Named(r"fuzz/smoke$", "is part of `make long`"),
     Named(r"tools/.*", QUIET),
     Named(r"python make_trace\.py .*", "is run as a module",
           "test_cellular_trace.py::test_the_committed_trace_is_what_the_seed_makes"),
