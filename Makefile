@@ -173,8 +173,9 @@ timed-test: python-test ## the tests of times: of packets, frames and browsers
 	$(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not long and alone"
 
-long: ready ## tests of which `make test` runs a shorter form: of Python, and fuzzing
+long: ready ## tests of which `make test` runs a shorter form: of Python, of encoders, and fuzzing
 	$(BIN)/pytest -m long
+	cargo test --release --workspace --quiet --features "$(CARGO_FEATURES)" --test all -- --ignored every_pattern
 	fuzz/smoke
 
 # A mutant that survives is a line that no test of its crate holds. Each takes a build and the tests of a crate: seconds in
