@@ -44,7 +44,14 @@ impl Smallest {
         self.current = self.current.into_iter().chain([sample]).min();
     }
 
-    /// What is remembered; it changes with samples alone.
+    /// What was remembered is longer by so much.
+    pub fn raise(&mut self, by: Duration) {
+        for known in [&mut self.current, &mut self.before].into_iter().flatten() {
+            *known = known.saturating_add(by);
+        }
+    }
+
+    /// What is remembered; it changes with samples, and where it is raised.
     pub fn get(&self) -> Option<Duration> {
         self.current.into_iter().chain(self.before).min()
     }

@@ -9,6 +9,7 @@
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | samples | sixteen a loop | module `stamps` |
+//! | a wait | is that of the smallest of the last four loops, which are no older than a quarter of a loop | RFC 6817 section 4.2 (CURRENT_FILTER): jitter is no queue |
 //! | a wait is what a new connection finds, for | 200 ms | ours: its first loop less that wait is taken for its path. Else each connection that begins in a queue would leave more in it than the one before (the latecomer of RFC 6817) |
 //! | connections | 1024 | as in [`crate::FlowTable`] |
 //! | longest pause of a loop that counts | half of it | ours: where nothing comes for so long there is no queue, but a server that thinks |
@@ -30,6 +31,7 @@ const MAX_CONNECTIONS: usize = 1024;
 const MEMORY: Duration = Duration::from_secs(300);
 /// A loop counts if the longest pause of all data within it is no larger than its part of so many.
 const PAUSES_PER_LOOP: i64 = 2;
+const FILTER: usize = 4;
 /// For so long the wait of the other connections is what a new one finds.
 const FRESH: Duration = Duration::from_millis(200);
 const MAX_PAUSES: usize = 64;
@@ -70,6 +72,9 @@ struct Download {
     stamp: Option<u32>,
     acknowledged: Option<u32>,
     smallest: Smallest,
+    /// The last loops, in a ring.
+    last: [Option<(Instant, Duration)>; FILTER],
+    place: usize,
     /// Of this period.
     bytes: u64,
     wait: Option<Duration>,
@@ -103,8 +108,14 @@ impl Download {
         self.smallest.add(now, MEMORY, looped);
         let smallest = self.smallest.get().unwrap_or(looped);
         if pauses.longest_since(begun) <= looped / PAUSES_PER_LOOP {
-            let wait = looped - smallest;
-            self.wait = Some(self.wait.map_or(wait, |known| known.max(wait)));
+            self.last[self.place] = Some((now, looped));
+            self.place = (self.place + 1) % FILTER;
+            let recent = |at: Instant| now.saturating_since(at) <= smallest / FILTER as i64;
+            let last = self.last.into_iter().flatten().filter(|(at, _)| recent(*at));
+            let least = last.map(|(_, looped)| looped).min().unwrap_or(looped);
+            self.wait = Some((least - smallest).max(Duration::ZERO));
+        } else {
+            self.last = [None; FILTER];
         }
     }
 }
@@ -158,6 +169,12 @@ impl RemoteQueue {
         let wait = waits.iter().find(half).map(|(wait, _)| *wait);
         self.known = wait.map(|wait| (self.pauses.last_data, wait)).or(self.known);
         wait
+    }
+
+    /// So much of what waits is no queue: paths are longer than they were.
+    pub fn lengthen_paths(&mut self, by: Duration) {
+        self.downloads.values_mut().for_each(|one| one.smallest.raise(by));
+        self.known = None;
     }
 
     fn make_room(&mut self) {

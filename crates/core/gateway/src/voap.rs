@@ -56,6 +56,7 @@ mod fill;
 mod full;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 pub use control::Control;
 use control::{Band, Part};
@@ -235,6 +236,7 @@ impl Voap {
         }
         let (waited, span) = (longest >= alpha, now.saturating_since(self.period_start));
         self.fill.full.on_period(now, self.left, span, waited);
+        self.fill.came.on_period(now, self.left);
         self.step(now, Band::of(longest, alpha, beta));
         self.share();
         self.fill.given = self.active().map(|data| Control::rate(data, beta)).sum();
@@ -242,6 +244,11 @@ impl Voap {
         (self.longest, self.left) = (Duration::ZERO, Bytes::ZERO);
         self.period_start = now;
         self.next = now.saturating_add(period);
+    }
+
+    /// Whether a cut has shown since the last call that what is measured in front of the gateway is no queue.
+    pub(crate) fn take_refuted(&mut self) -> bool {
+        std::mem::take(&mut self.fill.refuted)
     }
 
     /// The longest wait of the last period.

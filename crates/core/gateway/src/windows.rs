@@ -140,6 +140,10 @@ impl Gateway for Windows {
         self.wait = self.wait.filter(|(at, _)| now.saturating_since(*at) < WAIT_MEMORY);
         let own = self.voap.longest_wait(now, oldest);
         self.voap.end_period(now, own.saturating_add(self.wait().unwrap_or_default()));
+        if self.voap.take_refuted() {
+            self.remote.lengthen_paths(self.wait().unwrap_or_default());
+            self.wait = None;
+        }
     }
 
     fn limits(&self, tell: &mut dyn FnMut(Limit)) {
@@ -223,7 +227,7 @@ mod tests {
         played.round(40, 3);
         assert_eq!(played.gateway.wait(), Some(Duration::ZERO));
         assert_eq!(played.gateway.voap.measured(), Duration::from_millis(3));
-        played.round(60, 3);
+        (0..4).for_each(|_| played.round(60, 3));
         assert_eq!(played.gateway.wait(), Some(Duration::from_millis(20)));
         assert_eq!(played.gateway.voap.measured(), Duration::from_millis(23));
         let mut told = Vec::new();
@@ -242,7 +246,7 @@ mod tests {
             assert_eq!(played.gateway.wait().is_some(), known, "{after} ms");
         }
         played.now += 240;
-        played.round(60, 0);
+        (0..4).for_each(|_| played.round(60, 0));
         played.gateway.on_deadline(at(played.now + 20), None);
         assert_eq!(played.gateway.wait(), Some(Duration::from_millis(20)), "the loop is known");
         played.gateway.start_over(at(played.now));

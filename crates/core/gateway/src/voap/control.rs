@@ -84,6 +84,8 @@ pub struct Control {
     in_need: bool,
     /// The advertised window, bytes.
     window: f64,
+    /// The window from before the queue was emptied.
+    saved: Option<f64>,
     /// Of the congestion window, bytes; `None` before the first.
     estimate: Option<f64>,
     recent: Recent,
@@ -206,6 +208,16 @@ impl Control {
             self.come_down();
         }
         self.grow(change, segment);
+    }
+
+    /// Its window is to be what it is now, when [`Self::restore`] says so.
+    pub(super) fn save(&mut self) {
+        self.saved = Some(self.window);
+    }
+
+    /// See [`Self::save`].
+    pub(super) fn restore(&mut self) {
+        self.window = self.saved.take().unwrap_or(self.window);
     }
 
     /// By so many bytes, or fewer below zero.

@@ -3,24 +3,25 @@
 //! Model: `C` is what the link carried while packets waited ([`Full`]). Above beta all windows together give up
 //! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha they grow together by
 //! `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of others do not give away, times
-//! its RTT and beta. A queue that stood for a minute is emptied once, so that what is taken for the path without a queue stays
-//! that.
+//! its RTT and beta. A queue that stood for ten seconds is emptied once, so that what is taken for the path without a queue stays
+//! that. A cut that takes rate and leaves the wait shows that what is measured is no queue of these flows ([`Trial`]).
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | a queue drains | by a quarter of the period in it | ours: while senders stand still it drains by all of it |
-//! | a queue stands | if it was never below 1 ms in a minute | ours: five times within the memory of [`crate::RemoteQueue`] |
+//! | a queue stands | if it was never below 1 ms in 10 s | as BBR's window of the smallest RTT (draft-ietf-ccwg-bbr, MinRTTFilterLen) |
 //! | it is emptied | by what waits, 2 ms and what two segments take | ours: what waits is known to a clock of stamps |
 //! | alpha and beta | and what two segments take at `C` | RFC 5681 section 4.2: an acknowledgment lets two segments go, which wait for each other |
 //! | least window of a newcomer | 10 segments | RFC 6928 section 2: what it may begin with |
 
 use super::full::Full;
+use super::trial::{Came, Trial};
 use super::{Control, Voap};
 use crate::Direction;
 use gameway_units::{Duration, Instant};
 
 const EMPTY: Duration = Duration::from_millis(1);
-const MAX_STANDING: Duration = Duration::from_secs(60);
+const MAX_STANDING: Duration = Duration::from_secs(10);
 /// In seconds, for links of 230 kb/s and less.
 const MAX_PAIR: f64 = 0.1;
 const BELOW_EMPTY: Duration = Duration::from_millis(2);
@@ -35,6 +36,13 @@ pub(super) struct Fill {
     /// When the queue was empty last, or was to be.
     empty_at: Instant,
     pub(super) full: Full,
+    pub(super) came: Came,
+    /// The queue is being emptied; windows are to be as before then.
+    empties: bool,
+    /// The cut that settles.
+    trial: Option<Trial>,
+    /// A cut has shown that what is measured is no queue.
+    pub(super) refuted: bool,
     /// What the windows give away, in bytes per second.
     pub(super) given: f64,
 }
@@ -78,10 +86,25 @@ impl Voap {
         if wait < EMPTY {
             self.fill.empty_at = now;
         }
+        if settled && let Some(trial) = self.fill.trial.take() {
+            let after = self.fill.came.rate(now, round);
+            self.fill.refuted = trial.refutes(wait, after);
+            if std::mem::take(&mut self.fill.empties) {
+                self.active().for_each(|data| data.state.restore());
+                // It fills again in a round trip, and is seen in another.
+                self.fill.growing_until = now.saturating_add((round + beta) * 2);
+                return;
+            }
+            if self.fill.refuted {
+                return;
+            }
+        }
         let stands = now.saturating_since(self.fill.empty_at) >= MAX_STANDING;
         let mut aim = beta;
         if stands && settled {
             (aim, self.fill.empty_at) = (Duration::ZERO - BELOW_EMPTY - pair, now);
+            self.fill.empties = true;
+            self.active().for_each(|data| data.state.save());
             self.fill.settling_until = now.saturating_add(round).saturating_add(round);
         } else if wait > beta && settled && !drains {
             self.fill.settling_until = now.saturating_add(round).saturating_add(round);
@@ -91,10 +114,15 @@ impl Voap {
             return;
         }
         let change = rate * (aim - wait).as_secs_f64();
+        let before = self.fill.came.rate(now, round);
         for data in self.active() {
             let segment = f64::from(data.segment_size());
             let least = if change > 0.0 { segment } else { f64::NEG_INFINITY };
             data.state.grow((change * data.state.window() / total).max(least), segment);
+        }
+        if change < 0.0 {
+            let left: f64 = self.active().map(|data| data.state.window()).sum();
+            self.fill.trial = Some(Trial::new(wait, before, total, left));
         }
     }
 }

@@ -25,6 +25,8 @@ fn home(line: Line, seconds: u32, gateway: &str) -> Value {
     });
     let spec = with(empty_path(seconds), "/path/capacity", json!("1 Gb/s"));
     let spec = with(spec, "/path/base_rtt", json!(format!("{} ms", line.rtt_ms)));
+    // All of the distance is between the servers and the home.
+    let spec = with(spec, "/path/forward_delay", json!("0 s"));
     let spec = with(spec, "/path/queue/size", json!("2000 packets"));
     let spec = with(spec, "/path/hop", json!([provider]));
     with(with_ping(spec, "10 ms"), "/path/gateway", json!(gateway))
@@ -104,6 +106,27 @@ fn a_link_that_halves_and_doubles_is_back_within_two_seconds() {
         let share = share(&run, SLOW, from, to);
         assert!((MIN_SHARE..1.01).contains(&(share / part)), "{from} s: {share}");
     }
+}
+
+/// What looks like a queue and is none: a path that becomes longer, and jitter.
+#[test]
+fn a_path_that_becomes_longer_and_jitter_cost_downloads_nothing_that_lasts() {
+    let longer = json!([{ "at": "6 s", "base_rtt": "55 ms" }]);
+    let spec = with(home(SLOW, 14, "windows"), "/path/change", longer);
+    let run_longer = run(&with_downloads(spec, "cubic", 4, 0.0));
+    let share_then = share(&run_longer, SLOW, 8.0, 14.0);
+    assert!((MIN_SHARE..1.01).contains(&share_then), "{share_then}");
+    let waited = wait(&run_longer, SLOW, 8.0, 14.0) - 25.0;
+    assert!((0.0..1.25 * MAX_WAIT_MS).contains(&waited), "{waited} ms");
+
+    let jitter = json!({ "jitter": { "deviation": "6 ms" } });
+    let spec = with(home(SLOW, 14, "windows"), "/path/back", jitter);
+    let run_jitter = run(&with_downloads(spec, "cubic", 4, 0.0));
+    let share_then = share(&run_jitter, SLOW, 3.0, 14.0);
+    assert!((MIN_SHARE..1.01).contains(&share_then), "{share_then}");
+    // Pings have the jitter, too: 14 ms in 99 of 100.
+    let waited = wait(&run_jitter, SLOW, 3.0, 14.0);
+    assert!((0.0..2.0 * MAX_WAIT_MS).contains(&waited), "{waited} ms");
 }
 
 /// The smallest loop is remembered for five to ten minutes: by then the queue must have been empty.

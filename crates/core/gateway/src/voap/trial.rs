@@ -1,0 +1,112 @@
+//! What a cut shows: whether what is measured is a queue that these windows fill.
+//!
+//! Source: Little's law. Of windows that fill a queue a cut takes wait and leaves the rate, which is the link's; of a longer
+//! path, of jitter, and of a queue that others fill it takes rate and leaves the wait.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | refuted | less than half of what should drain has drained, and more than half of the cut is missing in the rate | ours: the middle between the two |
+//! | smallest cut that shows anything | a tenth of the windows | ours: rates of a round differ by as much |
+
+use gameway_units::{Bytes, Duration, Instant};
+use std::collections::VecDeque;
+
+const MIN_CUT: f64 = 0.1;
+const HALF: f64 = 0.5;
+/// Periods that are remembered: 2.5 s of 20 ms.
+const MAX_PERIODS: usize = 128;
+
+/// What came in the last periods.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Came {
+    periods: VecDeque<(Instant, Bytes)>,
+}
+
+impl Came {
+    /// A period has ended.
+    pub(super) fn on_period(&mut self, now: Instant, bytes: Bytes) {
+        if self.periods.len() >= MAX_PERIODS {
+            self.periods.pop_front();
+        }
+        self.periods.push_back((now, bytes));
+    }
+
+    /// Bytes per second in the last `span`.
+    pub(super) fn rate(&self, now: Instant, span: Duration) -> f64 {
+        let within = |(at, _): &&(Instant, Bytes)| now.saturating_since(*at) < span;
+        let periods = self.periods.iter().rev();
+        let bytes: f64 = periods.clone().take_while(within).map(|(_, bytes)| bytes.as_f64()).sum();
+        let begun = periods.skip_while(within).map(|(at, _)| *at).next();
+        let length = begun.map_or(span, |begun| now.saturating_since(begun));
+        bytes / length.as_secs_f64().max(1e-3)
+    }
+}
+
+/// A cut, before it settles.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trial {
+    wait: Duration,
+    /// Bytes per second.
+    rate: f64,
+    /// What was cut: bytes, and of all windows.
+    cut: f64,
+    part: f64,
+}
+
+impl Trial {
+    /// Windows of so many bytes were cut to so many, when packets waited so long and so many bytes came per second.
+    pub(super) fn new(wait: Duration, rate: f64, before: f64, after: f64) -> Self {
+        let cut = before - after;
+        Self { wait, rate, cut, part: cut / before.max(1.0) }
+    }
+
+    /// It has settled, and packets wait so long, and so many bytes come per second.
+    pub(super) fn refutes(&self, wait: Duration, rate: f64) -> bool {
+        let drained = (self.wait - wait).as_secs_f64() * self.rate;
+        self.part >= MIN_CUT
+            && drained < HALF * self.cut
+            && rate < self.rate * (1.0 - HALF * self.part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_gives_up_wait_and_a_longer_path_gives_up_rate() {
+        // 20 of 50 kB were cut; at 1 MB/s they are 20 ms.
+        let trial = Trial::new(Duration::from_millis(30), 1e6, 5e4, 3e4);
+        for (wait, rate, refuted) in [
+            (10, 1e6, false),
+            (30, 6e5, true),
+            (30, 1e6, false),
+            (10, 6e5, false),
+            (21, 7.9e5, true),
+            (19, 7.9e5, false),
+            (21, 8.1e5, false),
+        ] {
+            let wait = Duration::from_millis(wait);
+            assert_eq!(trial.refutes(wait, rate), refuted, "{wait}, {rate}");
+        }
+    }
+
+    #[test]
+    fn a_small_cut_shows_nothing() {
+        let trial = Trial::new(Duration::from_millis(30), 1e6, 5e4, 4.6e4);
+        assert!(!trial.refutes(Duration::from_millis(30), 5e5));
+    }
+
+    #[test]
+    fn a_rate_is_of_whole_periods() {
+        let mut came = Came::default();
+        assert!(came.rate(Instant::ZERO, Duration::from_millis(50)) < 1e-9);
+        for period in 1..=300 {
+            let now = Instant::ZERO + Duration::from_millis(20 * period);
+            came.on_period(now, Bytes::new(if period > 297 { 4_000 } else { 1_000 }));
+        }
+        let now = Instant::ZERO + Duration::from_secs(6);
+        assert!((came.rate(now, Duration::from_millis(50)) - 200_000.0).abs() < 1e-3);
+        assert!((came.rate(now, Duration::from_millis(100)) - 140_000.0).abs() < 1e-3);
+    }
+}
