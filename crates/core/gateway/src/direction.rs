@@ -31,7 +31,7 @@
 //! | Rule | Why |
 //! |---|---|
 //! | never above the receiver's own | it is its buffer |
-//! | at least two segments, in units of the shift rounded up; beyond that rounded down | an acknowledgment for each two segments; no silly window (RFC 9293 section 3.8.6.2) |
+//! | at least two segments, of 536 bytes or more each, in units of the shift rounded up; beyond that rounded down | an acknowledgment for each two segments; no silly window (RFC 9293 section 3.8.6.2) |
 //! | the right edge never moves left of data that has passed | section 3.8.6 lets a window shrink only against advice: what a sender has used stays allowed, so that it may repair it; permission that it has not used is taken back, without which a window of megabytes would bind after seconds |
 //! | a duplicate acknowledgment repeats the window of the first | with another window it would not count as duplicate |
 //! | nothing on SYN and RST | windows of SYNs are not scaled |
@@ -44,6 +44,8 @@ use gameway_units::{Duration, Instant};
 
 /// The least that a window leaves a flow.
 const MIN_SEGMENTS: u64 = 2;
+/// Of a connection that has sent little (RFC 9293 section 3.7.1).
+const DEFAULT_SEGMENT: u32 = 536;
 /// Numbers further apart do not belong together: the largest window (RFC 7323 section 2.3).
 const FURTHEST: i32 = 1 << 30;
 
@@ -259,7 +261,7 @@ impl<S> Direction<S> {
 
     /// Bytes that a sender is told at least.
     fn least(&self) -> u64 {
-        MIN_SEGMENTS * u64::from(self.segment_size)
+        MIN_SEGMENTS * u64::from(self.segment_size.max(DEFAULT_SEGMENT))
     }
 
     /// What a sender of data with this header may be told; `None` where the shift of its windows is not known.
