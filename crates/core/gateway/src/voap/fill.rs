@@ -1,8 +1,8 @@
 //! Step "fill": windows change by what fits, at once, and not again before that is seen; newcomers get what is free.
 //!
 //! Model: `C` is what the link carried while packets waited ([`Full`]). Above beta all windows together give up
-//! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha they grow together by
-//! `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of others do not give away, times
+//! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha the cut has had its
+//! effect, and they grow together by `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of others do not give away, times
 //! its RTT and beta. A queue that stood for ten seconds is emptied once, so that what is taken for the path without a queue stays
 //! that. A cut that takes rate and leaves the wait shows that what is measured is no queue of these flows ([`Trial`]).
 //!
@@ -76,8 +76,12 @@ impl Voap {
         let drains = wait + self.config.period / 4 < std::mem::replace(&mut self.fill.wait, wait);
         let settled = self.period_start >= self.fill.settling_until;
         let grown = self.period_start >= self.fill.growing_until;
-        if wait >= alpha {
-            self.active().for_each(|data| data.state.come_down());
+        for data in self.active() {
+            if wait >= alpha {
+                data.state.come_down();
+            }
+            // A flow that was silent has used nothing; it needs a window to begin anew.
+            data.state.grow(0.0, f64::from(data.segment_size()));
         }
         let total: f64 = self.active().map(|data| data.state.window()).sum();
         if total <= 0.0 {
@@ -108,7 +112,9 @@ impl Voap {
             self.fill.settling_until = now.saturating_add(round).saturating_add(round);
         } else if wait > beta && settled && !drains {
             self.fill.settling_until = now.saturating_add(round).saturating_add(round);
-        } else if wait < alpha && settled && grown {
+        } else if wait < alpha && grown && !self.fill.empties {
+            // The queue has gone: what was cut has had its effect.
+            (self.fill.settling_until, self.fill.trial) = (now, None);
             self.fill.growing_until = now.saturating_add(round);
         } else {
             return;

@@ -108,6 +108,26 @@ fn a_link_that_halves_and_doubles_is_back_within_two_seconds() {
     }
 }
 
+/// A fade takes all windows to their least, and what waits then waits for as long as the fade lasts.
+#[test]
+fn a_link_that_fades_costs_downloads_little_more_than_the_fades() {
+    let second = |at: u32| {
+        let rate = if at % 4 == 0 && at > 0 { "500 kb/s" } else { "20 Mb/s" };
+        json!([format!("{at} s"), rate])
+    };
+    let steps = json!({ "steps": (0..24).map(second).collect::<Vec<_>>() });
+    let of = |gateway| {
+        let spec = with_downloads(home(SLOW, 24, gateway), "cubic", 1, 0.0);
+        run(&with(spec, "/path/hop/0/capacity", steps.clone()))
+    };
+    let (steered, alone) = (of("windows"), of("none"));
+    let kept = share(&steered, SLOW, 3.0, 24.0) / share(&alone, SLOW, 3.0, 24.0);
+    assert!((0.85..1.05).contains(&kept), "{kept}");
+    let median = |run: &Run| quantile(&run.rtts(3.0, 24.0), 0.5) - f64::from(SLOW.rtt_ms);
+    let (with, without) = (median(&steered), median(&alone));
+    assert!(with < MAX_WAIT_MS && without > 2.0 * with, "{with} and {without} ms");
+}
+
 /// What looks like a queue and is none: a path that becomes longer, and jitter.
 #[test]
 fn a_path_that_becomes_longer_and_jitter_cost_downloads_nothing_that_lasts() {
