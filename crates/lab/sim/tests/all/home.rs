@@ -112,7 +112,7 @@ fn a_link_that_halves_and_doubles_is_back_within_two_seconds() {
 #[test]
 fn a_link_that_fades_costs_downloads_little_more_than_the_fades() {
     let second = |at: u32| {
-        let rate = if at % 4 == 0 && at > 0 { "500 kb/s" } else { "20 Mb/s" };
+        let rate = if at.is_multiple_of(4) && at > 0 { "500 kb/s" } else { "20 Mb/s" };
         json!([format!("{at} s"), rate])
     };
     let steps = json!({ "steps": (0..24).map(second).collect::<Vec<_>>() });
