@@ -127,8 +127,11 @@ def test_a_gateway_sees_uploads_too(tmp_path: Path) -> None:
     assert "queue_delay_max_ms" in variables
 
 
-MEASURED = {(1, "cubic"): (195.0, 42.6), (20, "cubic"): (218.0, 42.7), (1, "bbr"): (34.3, 35.4)}
-"""Medians of pings in docs/gateway.md, ms: without and with, by downloads over the kernel's TCP."""
+MEASURED = {(1, "cubic"): 195.0, (20, "cubic"): 218.0, (1, "bbr"): 34.3}
+"""Medians of pings without the gateway in docs/gateway.md, ms, by downloads of the kernel."""
+PATH_MS = 30.0
+BETA_MS = 15.0 + 1.2
+"""With the gateway what waits rests anywhere up to beta and two segments, live and simulated."""
 
 
 def behind_a_provider(count: int, congestion_control: str) -> gw.Experiment:
@@ -153,16 +156,16 @@ def behind_a_provider(count: int, congestion_control: str) -> gw.Experiment:
     )
 
 
-@pytest.mark.parametrize(("downloads", "medians_ms"), MEASURED.items())
+@pytest.mark.parametrize(("downloads", "median_ms"), MEASURED.items())
 def test_windows_is_simulated_as_it_was_measured(
-    downloads: tuple[int, str], medians_ms: tuple[float, float], tmp_path: Path
+    downloads: tuple[int, str], median_ms: float, tmp_path: Path
 ) -> None:
     results = gw.run(behind_a_provider(*downloads), tmp_path / "out")
     after = pl.col("sent_ns") >= 4_000_000_000
     pings = results.pings().filter(after).group_by("gateway").agg(pl.col("rtt_ns").median() / 1e6)
     found = dict(pings.collect().select(pl.col("gateway").cast(pl.String), "rtt_ns").rows())
-    assert found["none"] == pytest.approx(medians_ms[0], abs=3.0)
-    assert found["windows"] == pytest.approx(medians_ms[1], abs=3.0)
+    assert found["none"] == pytest.approx(median_ms, abs=3.0)
+    assert PATH_MS <= found["windows"] <= PATH_MS + BETA_MS
     late = pl.col("bin_start_ns") >= 4_000_000_000
     carried = results.link().filter(late, pl.col("link") == "provider").group_by("gateway")
     bytes_of = dict(carried.agg(pl.col("transmitted_bytes").sum()).collect().rows())
