@@ -282,7 +282,7 @@ impl Voap {
             return self.fill(now);
         }
         let settled = self.period_start >= self.settling_until;
-        let room = self.room();
+        let room = self.room(now);
         let (mut count, mut total) = (0.0, 0.0);
         for data in self.active() {
             count += 1.0;
@@ -314,13 +314,13 @@ impl Voap {
     }
 
     /// Bytes that may wait more until the delay is beta; below zero what waits in excess.
-    fn room(&self) -> f64 {
-        self.came() * (self.config.beta - self.measured).as_secs_f64()
+    fn room(&self, now: Instant) -> f64 {
+        self.came(now) * (self.config.beta - self.measured).as_secs_f64()
     }
 
     /// Bytes per second that left in this period.
-    fn came(&self) -> f64 {
-        let span = self.next.saturating_since(self.period_start).as_secs_f64();
+    fn came(&self, now: Instant) -> f64 {
+        let span = now.saturating_since(self.period_start).as_secs_f64();
         self.left.as_f64() / span.max(1e-9)
     }
 

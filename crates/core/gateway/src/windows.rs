@@ -98,7 +98,7 @@ impl Windows {
         }
     }
 
-    /// How long packets waited in front of the home in the last period; `None`: no connection could tell for a second.
+    /// How long packets waited in front of the home in the last period; `None`: no connection could tell for 200 ms.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.wait.map(|(_, wait)| wait)

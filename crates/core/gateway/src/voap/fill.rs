@@ -2,8 +2,8 @@
 //!
 //! Model: `C` is what the link carried while packets waited ([`Full`]). Above beta all windows together give up
 //! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha the cut has had its
-//! effect, and they grow together by `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of others do not give away, times
-//! its RTT and beta. A queue that stood for ten seconds is emptied once, so that what is taken for the path without a queue stays
+//! effect, and they grow together by `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of
+//! others do not give away, times its RTT and beta. A queue that stood for ten seconds is emptied once, so that what is taken for the path without a queue stays
 //! that. A cut that takes rate and leaves the wait shows that what is measured is no queue of these flows ([`Trial`]).
 //!
 //! | Constant | Value | Origin |
@@ -67,68 +67,94 @@ impl Voap {
 
     /// A period has ended; see the module's head.
     pub(super) fn fill(&mut self, now: Instant) {
-        let (wait, round) = (self.measured, self.round());
         // While packets wait, what comes is what the link carries, also after it has changed.
-        let full = self.fill.full.rate(now).filter(|_| wait < self.config.beta);
-        let rate = full.unwrap_or(0.0).max(self.came());
+        let full = self.fill.full.rate(now).filter(|_| self.measured < self.config.beta);
+        let rate = full.unwrap_or(0.0).max(self.came(now));
         let pair = self.pair(rate);
         let (alpha, beta) = (self.config.alpha + pair, self.config.beta + pair);
-        let drains = wait + self.config.period / 4 < std::mem::replace(&mut self.fill.wait, wait);
-        let settled = self.period_start >= self.fill.settling_until;
-        let grown = self.period_start >= self.fill.growing_until;
+        let waits = self.measured >= alpha;
         for data in self.active() {
-            if wait >= alpha {
+            if waits {
                 data.state.come_down();
             }
             // A flow that was silent has used nothing; it needs a window to begin anew.
             data.state.grow(0.0, f64::from(data.segment_size()));
         }
-        let total: f64 = self.active().map(|data| data.state.window()).sum();
-        if total <= 0.0 {
-            return;
+        if self.active().next().is_none() {
+            (self.fill.wait, self.fill.empty_at) = (self.measured, now);
+        } else if !self.has_tried(now, beta)
+            && let Some(aim) = self.aim(now, alpha, beta, pair)
+        {
+            self.change(now, rate * (aim - self.measured).as_secs_f64());
         }
+    }
+
+    /// What a cut that has settled shows; gives whether that is all for this period.
+    fn has_tried(&mut self, now: Instant, beta: Duration) -> bool {
+        if self.period_start < self.fill.settling_until {
+            return false;
+        }
+        let Some(trial) = self.fill.trial.take() else { return false };
+        let round = self.round();
+        let after = self.fill.came.rate(now, round);
+        self.fill.refuted = trial.refutes(self.measured, after);
+        if std::mem::take(&mut self.fill.empties) {
+            self.active().for_each(|data| data.state.restore());
+            // It fills again in a round trip, and is seen in another.
+            self.fill.growing_until = now.saturating_add((round + beta) * 2);
+            return true;
+        }
+        self.fill.refuted
+    }
+
+    /// What packets are to wait; `None`: what was changed is not yet seen, or nothing is to change.
+    fn aim(
+        &mut self,
+        now: Instant,
+        alpha: Duration,
+        beta: Duration,
+        pair: Duration,
+    ) -> Option<Duration> {
+        let (wait, round) = (self.measured, self.round());
+        let before = std::mem::replace(&mut self.fill.wait, wait);
+        let drains = wait + self.config.period / 4 < before;
+        let settled = self.period_start >= self.fill.settling_until;
+        let grown = self.period_start >= self.fill.growing_until;
         if wait < EMPTY {
             self.fill.empty_at = now;
         }
-        if settled && let Some(trial) = self.fill.trial.take() {
-            let after = self.fill.came.rate(now, round);
-            self.fill.refuted = trial.refutes(wait, after);
-            if std::mem::take(&mut self.fill.empties) {
-                self.active().for_each(|data| data.state.restore());
-                // It fills again in a round trip, and is seen in another.
-                self.fill.growing_until = now.saturating_add((round + beta) * 2);
-                return;
-            }
-            if self.fill.refuted {
-                return;
-            }
-        }
-        let stands = now.saturating_since(self.fill.empty_at) >= MAX_STANDING;
-        let mut aim = beta;
-        if stands && settled {
-            (aim, self.fill.empty_at) = (Duration::ZERO - BELOW_EMPTY - pair, now);
-            self.fill.empties = true;
+        if settled && now.saturating_since(self.fill.empty_at) >= MAX_STANDING {
             self.active().for_each(|data| data.state.save());
-            self.fill.settling_until = now.saturating_add(round).saturating_add(round);
-        } else if wait > beta && settled && !drains {
-            self.fill.settling_until = now.saturating_add(round).saturating_add(round);
-        } else if wait < alpha && grown && !self.fill.empties {
+            (self.fill.empties, self.fill.empty_at) = (true, now);
+            self.fill.settling_until = now.saturating_add(round * 2);
+            return Some(Duration::ZERO - BELOW_EMPTY - pair);
+        }
+        if wait > beta && settled && !drains {
+            self.fill.settling_until = now.saturating_add(round * 2);
+            return Some(beta);
+        }
+        let grows = wait < alpha && grown && !self.fill.empties;
+        if grows {
             // The queue has gone: what was cut has had its effect.
             (self.fill.settling_until, self.fill.trial) = (now, None);
             self.fill.growing_until = now.saturating_add(round);
-        } else {
-            return;
         }
-        let change = rate * (aim - wait).as_secs_f64();
-        let before = self.fill.came.rate(now, round);
+        grows.then_some(beta)
+    }
+
+    /// All windows together change by so many bytes, each in proportion.
+    fn change(&mut self, now: Instant, bytes: f64) {
+        let total: f64 = self.active().map(|data| data.state.window()).sum();
         for data in self.active() {
             let segment = f64::from(data.segment_size());
-            let least = if change > 0.0 { segment } else { f64::NEG_INFINITY };
-            data.state.grow((change * data.state.window() / total).max(least), segment);
+            let least = if bytes > 0.0 { segment } else { f64::NEG_INFINITY };
+            data.state.grow((bytes * data.state.window() / total).max(least), segment);
         }
-        if change < 0.0 {
+        if bytes < 0.0 {
             let left: f64 = self.active().map(|data| data.state.window()).sum();
-            self.fill.trial = Some(Trial::new(wait, before, total, left));
+            let round = self.round();
+            let rate = self.fill.came.rate(now, round);
+            self.fill.trial = Some(Trial::new(self.measured, rate, total, left));
         }
     }
 }
