@@ -108,6 +108,24 @@ fn a_link_that_halves_and_doubles_is_back_within_two_seconds() {
     }
 }
 
+/// Pages of six transfers, one second after the last: alone they fill the link in their slow start, and cost little;
+/// beside a download they are done sooner.
+#[test]
+fn pages_are_as_quick_as_without_and_quicker_beside_a_download() {
+    let line = Line { mbps: 50, rtt_ms: 40, queue_ms: 200 };
+    let pages = json!({ "name": "pages", "kind": "short-tcp", "connections": 6,
+        "min_size": "30 kB", "max_size": "500 kB", "mean_gap": "1 s" });
+    let of = |gateway, downloads| {
+        let spec = with(home(line, 100, gateway), "/competitor/-", pages.clone());
+        run(&with_downloads(spec, "cubic", downloads, 0.0)).count("pages", "transfer")
+    };
+    for (downloads, bounds) in [(0, 0.95..1.05), (1, 1.4..2.2)] {
+        let (with, without) = (of("windows", downloads), of("none", downloads));
+        let more = with as f64 / without as f64;
+        assert!(bounds.contains(&more), "{downloads} downloads: {with} and {without} pages");
+    }
+}
+
 /// A fade takes all windows to their least, and what waits then waits for as long as the fade lasts.
 #[test]
 fn a_link_that_fades_costs_downloads_little_more_than_the_fades() {
