@@ -57,7 +57,8 @@ pub struct Control {
     requests: Receiver<Asked>,
     /// Something is asked.
     asked: Arc<Bell>,
-    server: LineServer,
+    /// Serves until it is dropped.
+    _server: LineServer,
 }
 
 impl Control {
@@ -83,7 +84,7 @@ impl Control {
         let mut of_clients = Requests::new(&config.path, &config.folder);
         let answer = move |line: &[u8]| of_clients.answer(line, &mut ask).to_string();
         let server = socket.serve("link-control", answer)?;
-        Ok(Self { requests, asked, server })
+        Ok(Self { requests, asked, _server: server })
     }
 
     /// What is asked now.

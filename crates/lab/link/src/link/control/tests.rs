@@ -24,7 +24,7 @@ impl Bench {
     }
 
     fn connect(&self) -> BufReader<UnixStream> {
-        let stream = UnixStream::connect(self.0.server.place()).expect("a socket");
+        let stream = UnixStream::connect(self.0._server.place()).expect("a socket");
         let most = std::time::Duration::from_secs(10);
         stream.set_read_timeout(Some(most)).expect("a time");
         BufReader::new(stream)
@@ -120,7 +120,7 @@ fn who_does_not_read_holds_up_nobody() {
 #[test]
 fn an_end_waits_for_nobody() {
     let bench = Bench::new("end");
-    let place = bench.0.server.place().to_owned();
+    let place = bench.0._server.place().to_owned();
     let (mut client, mut silent) = (bench.connect(), bench.connect());
     say(&mut client, &format!("{SET}\n"));
     // It is asked, and nobody answers.
