@@ -26,11 +26,12 @@ fn router(
     thread::spawn(move || {
         let mut buffer = [0; 1_100];
         while let Ok((count, from)) = socket.recv_from(&mut buffer) {
-            if let Some(answer) = answer(&buffer[..count]) {
-                let _ = socket.send_to(&answer, from);
-            }
+            // Before the answer: who has it finds the request among those heard.
             if giver.send(buffer[..count].to_vec()).is_err() {
                 return;
+            }
+            if let Some(answer) = answer(&buffer[..count]) {
+                let _ = socket.send_to(&answer, from);
             }
         }
     });
