@@ -236,7 +236,6 @@ impl Voap {
         }
         let (waited, span) = (longest >= alpha, now.saturating_since(self.period_start));
         self.fill.full.on_period(now, self.left, span, waited);
-        self.fill.came.on_period(now, self.left);
         self.step(now, Band::of(longest, alpha, beta));
         self.share();
         self.fill.given = self.active().map(|data| Control::rate(data, beta)).sum();

@@ -3,8 +3,9 @@
 //! Model: `C` is what the link carried while packets waited ([`Full`]). Above beta all windows together give up
 //! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha the cut has had its
 //! effect, and they grow together by `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of
-//! others do not give away, times its RTT and beta. A queue that stood for ten seconds is emptied once, so that what is taken for the path without a queue stays
-//! that. A cut that takes rate and leaves the wait shows that what is measured is no queue of these flows ([`Trial`]).
+//! others do not give away, times its RTT and beta. A queue that stood for ten seconds is emptied once, so that what is taken for
+//! the path without a queue stays that. A cut that takes rate and leaves the wait shows that what is measured is no queue of
+//! these flows ([`Trial`]).
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -36,7 +37,7 @@ pub(super) struct Fill {
     /// When the queue was empty last, or was to be.
     empty_at: Instant,
     pub(super) full: Full,
-    pub(super) came: Came,
+    came: Came,
     /// The queue is being emptied; windows are to be as before then.
     empties: bool,
     /// The cut that settles.
@@ -67,6 +68,7 @@ impl Voap {
 
     /// A period has ended; see the module's head.
     pub(super) fn fill(&mut self, now: Instant) {
+        self.fill.came.on_period(now, self.left);
         // While packets wait, what comes is what the link carries, also after it has changed.
         let full = self.fill.full.rate(now).filter(|_| self.measured < self.config.beta);
         let rate = full.unwrap_or(0.0).max(self.came(now));
@@ -150,7 +152,8 @@ impl Voap {
             let least = if bytes > 0.0 { segment } else { f64::NEG_INFINITY };
             data.state.grow((bytes * data.state.window() / total).max(least), segment);
         }
-        if bytes < 0.0 {
+        // Also where nothing comes, so that nothing can be cut: what is being emptied has an end.
+        if bytes <= 0.0 {
             let left: f64 = self.active().map(|data| data.state.window()).sum();
             let round = self.round();
             let rate = self.fill.came.rate(now, round);

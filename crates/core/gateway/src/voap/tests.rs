@@ -355,6 +355,21 @@ fn a_queue_that_stood_for_ten_seconds_is_emptied_once() {
 }
 
 #[test]
+fn a_queue_that_was_to_be_emptied_while_nothing_came_does_not_keep_windows_small() {
+    let config = VoapConfig { step: Step::Fill, ..VoapConfig::default() };
+    let mut home = Home::take([20, 20], config, 0);
+    for _ in 0..55 {
+        home.period([20, 20], 15, 0);
+    }
+    let sum = |home: &Home| home.windows().into_iter().flatten().sum::<f64>();
+    let before = sum(&home);
+    for _ in 0..4 {
+        home.period([26, 26], 2, 90_000);
+    }
+    assert!(sum(&home) > before + segments(2.0), "{before} and {}", sum(&home));
+}
+
+#[test]
 fn a_newcomer_is_admitted_with_what_is_free_while_the_link_was_full_lately() {
     let admitted =
         VoapConfig { step: Step::Fill, newcomers: Newcomers::Admitted, ..VoapConfig::default() };
