@@ -5,7 +5,7 @@
 //! serialization comes on top and is not part of it.
 
 use crate::{Dequeued, Dropped, Limit, Link, PathPacket, Queue};
-use gameway_units::{Bytes, Duration, Instant, QueueSize};
+use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate};
 use std::convert::Infallible;
 use std::vec::Drain;
 
@@ -200,6 +200,20 @@ impl<P: PathPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.meter.carried += current.packet.wire_size();
         self.start_next(current.finished);
         Some(current)
+    }
+
+    /// The rate of its queue, if that is a shaper.
+    #[must_use]
+    pub fn shaped_rate(&self) -> Option<Rate> {
+        self.queue.rate()
+    }
+
+    /// Its queue, if that is a shaper, lets packets go at this rate from `now` on.
+    pub fn set_shaped_rate(&mut self, now: Instant, rate: Rate) {
+        self.queue.set_rate(now, rate);
+        if self.in_transmission.is_none() {
+            self.release = self.queue.next_release(now);
+        }
     }
 
     /// Whether the discipline dropped packets since [`Self::drain_dropped`] was called.

@@ -3,7 +3,7 @@
 use crate::{
     Bottleneck, Direction, Dropped, HopChange, Link, Medium, Meter, PathPacket, Queue, Transmitted,
 };
-use gameway_units::{Bytes, Instant};
+use gameway_units::{Bytes, Instant, Rate};
 use std::vec::Drain;
 
 /// Any discipline.
@@ -70,6 +70,21 @@ impl<P: PathPacket> Hop<P> {
         match self {
             Self::Wired(bottleneck) => bottleneck.change(now, change),
             Self::Wifi(_) => {}
+        }
+    }
+
+    /// See [`Bottleneck::shaped_rate`]; a medium has none.
+    pub fn shaped_rate(&self) -> Option<Rate> {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.shaped_rate(),
+            Self::Wifi(_) => None,
+        }
+    }
+
+    /// See [`Bottleneck::set_shaped_rate`].
+    pub fn set_shaped_rate(&mut self, now: Instant, rate: Rate) {
+        if let Self::Wired(bottleneck) = self {
+            bottleneck.set_shaped_rate(now, rate);
         }
     }
 

@@ -24,7 +24,7 @@ pub use observer::{Fate, Journey, NetworkPacket, Observer, Passage};
 
 use crate::{DelayLine, Dropped, HopChange, Impairments, Link, Meter, Transmitted};
 use agenda::Agenda;
-use gameway_units::{Bytes, Instant};
+use gameway_units::{Bytes, Instant, Rate};
 
 /// The path's own bottleneck, where a home gateway stands.
 const PATH: usize = 0;
@@ -326,6 +326,19 @@ impl<P: NetworkPacket> Network<P> {
     ) {
         self.hops[hop].change(now, change);
         self.settle(hop, now, observer);
+    }
+
+    /// The rate of the shaper where a home gateway stands, if there is one.
+    #[must_use]
+    pub fn shaped_rate(&self) -> Option<Rate> {
+        self.hops[PATH].shaped_rate()
+    }
+
+    /// The shaper where a home gateway stands has this rate from `now` on.
+    pub fn set_shaped_rate(&mut self, now: Instant, rate: Rate) {
+        let path = &mut self.hops[PATH];
+        path.set_shaped_rate(now, rate);
+        self.agenda.set(FIRST_HOP + PATH, path.next_deadline());
     }
 
     /// What happens to packets behind the bottlenecks this way, to be changed.

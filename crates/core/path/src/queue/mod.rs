@@ -29,7 +29,7 @@ pub use htb::{Htb, HtbClass, HtbConfig, HtbError, LinkLayer};
 pub use limit::Limit;
 pub use pie::{Pie, PieConfig};
 
-use gameway_units::{Bytes, Instant};
+use gameway_units::{Bytes, Instant, Rate};
 
 /// Why a queue dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +138,14 @@ pub trait Queue<P> {
     fn next_release(&self, _now: Instant) -> Option<Instant> {
         None
     }
+
+    /// The rate at which it lets packets go, of a shaper; `None`: as fast as the link takes them.
+    fn rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// A shaper has another rate from `now` on; what waits stays. Other queues have none, and stay as they are.
+    fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 }
 
 impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
@@ -164,5 +172,11 @@ impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
     }
     fn next_release(&self, now: Instant) -> Option<Instant> {
         (**self).next_release(now)
+    }
+    fn rate(&self) -> Option<Rate> {
+        (**self).rate()
+    }
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        (**self).set_rate(now, rate);
     }
 }

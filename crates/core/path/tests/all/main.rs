@@ -15,6 +15,7 @@ mod network;
 mod network_flows;
 mod path_properties;
 mod pie;
+mod shaper_rates;
 mod support;
 mod throughput;
 mod wifi;

@@ -199,6 +199,8 @@ pub struct Cake<P> {
     ingress: bool,
     wash: bool,
     shaper: Option<Shaper>,
+    /// Of each tin's COBALT: `rtt`, target, and whether it marks.
+    times: (Duration, Duration, bool),
     limit: Limit,
     hash: HeaderHash,
     random: Xoshiro256PlusPlus,
@@ -227,6 +229,7 @@ impl<P: PathPacket> Cake<P> {
             ingress: config.ingress,
             wash: config.wash,
             shaper: bandwidth.map(Shaper::new),
+            times,
             limit,
             hash: HeaderHash::new(random.next_u64()),
             random,
@@ -472,6 +475,19 @@ impl<P: PathPacket> Queue<P> for Cake<P> {
     fn next_release(&self, now: Instant) -> Option<Instant> {
         let next = self.shaper.as_ref()?.next();
         (self.backlog.packets > 0 && next > now).then_some(next)
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        self.shaper.as_ref().map(Shaper::rate)
+    }
+
+    /// As `cake_reconfigure` does, but for the limit, which an experiment has given.
+    fn set_rate(&mut self, _now: Instant, rate: Rate) {
+        let Some(shaper) = &mut self.shaper else { return };
+        shaper.set_rate(rate);
+        for (tin, share) in self.tins.iter_mut().zip(self.diffserv.shares()) {
+            tin.set_rate(Some(rate), *share, self.times);
+        }
     }
 }
 

@@ -24,6 +24,10 @@ impl Clock {
         Self { rate, next: Instant::ZERO }
     }
 
+    pub(super) const fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
     /// A packet comes while none of those that are counted waits.
     pub(super) fn awaken(&mut self, now: Instant) {
         self.next = self.next.max(now);
@@ -58,6 +62,15 @@ pub(super) struct Shaper {
 impl Shaper {
     pub(super) const fn new(rate: Rate) -> Self {
         Self { rate, next: Instant::ZERO, failsafe: Instant::ZERO }
+    }
+
+    pub(super) const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// What left before is paid for.
+    pub(super) const fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
     }
 
     /// A packet comes while none waits.

@@ -94,24 +94,38 @@ impl Tin {
         isolation: Isolation,
         (rtt, target, ecn): (Duration, Duration, bool),
     ) -> Self {
-        let rate = bandwidth.map(|all| share.of(all).max(MIN_RATE));
-        let quantum = rate.map_or(MTU.get(), |rate| {
-            ((rate.as_bps() / 8) >> QUANTUM_SHIFT).clamp(MIN_QUANTUM, MTU.get())
-        });
-        Self {
+        let mut tin = Self {
             flows: vec![Flow::default(); PLACES],
-            cobalt: cobalt(rate, rtt, target, ecn),
-            threshold: Clock::new(rate.unwrap_or(Rate::MAX)),
+            cobalt: cobalt(None, rtt, target, ecn),
+            threshold: Clock::new(Rate::MAX),
             ways: Ways::new(),
             hosts: Hosts::new(isolation),
             lists: Lists::new(PLACES as u16),
-            quantum: quantum as i64,
+            quantum: MTU.get() as i64,
             active: 0,
             bulk: 0,
             packets: 0,
             weight: share.weight,
             deficit: 0,
-        }
+        };
+        tin.set_rate(bandwidth, share, (rtt, target, ecn));
+        tin
+    }
+
+    /// It has this share of the bandwidth from now on.
+    pub(super) fn set_rate(
+        &mut self,
+        bandwidth: Option<Rate>,
+        share: Share,
+        (rtt, target, ecn): (Duration, Duration, bool),
+    ) {
+        let rate = bandwidth.map(|all| share.of(all).max(MIN_RATE));
+        let quantum = rate.map_or(MTU.get(), |rate| {
+            ((rate.as_bps() / 8) >> QUANTUM_SHIFT).clamp(MIN_QUANTUM, MTU.get())
+        });
+        self.cobalt = cobalt(rate, rtt, target, ecn);
+        self.threshold.set_rate(rate.unwrap_or(Rate::MAX));
+        self.quantum = quantum as i64;
     }
 
     /// Whether a flow may have packets.

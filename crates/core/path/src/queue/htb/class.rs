@@ -33,6 +33,11 @@ impl Bucket {
         Self { rate, depth, tokens: depth }
     }
 
+    /// The tokens, which are times, stay (`htb_change_class`).
+    fn change(&mut self, rate: Rate, burst: Bytes) {
+        (self.rate, self.depth) = (rate, rate.time_for(burst));
+    }
+
     fn charge(&mut self, size: Bytes, elapsed: Duration) {
         let filled = self.tokens.saturating_add(elapsed).min(self.depth);
         let tokens = filled.saturating_sub(self.rate.time_for(size));
@@ -78,6 +83,12 @@ impl Class {
             feeds: [Ring::default(); PRIORITIES],
             event: None,
         }
+    }
+
+    /// It has this rate and this ceiling from now on; bursts and quantum stay.
+    pub fn set_rates(&mut self, config: &HtbClass) {
+        self.rate.change(config.rate, config.burst);
+        self.ceil.change(config.ceil, config.cburst);
     }
 
     /// Time since the tokens were reckoned, as far as it counts.

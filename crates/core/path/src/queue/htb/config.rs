@@ -114,6 +114,23 @@ impl HtbConfig {
         self.check_assured()
     }
 
+    /// The rate of all together: the one that is given, or what the classes without a parent are assured.
+    pub(super) fn total(&self) -> Rate {
+        let top = self.classes.iter().filter(|class| class.parent.is_none());
+        self.rate.unwrap_or_else(|| top.map(|class| class.rate).sum())
+    }
+
+    /// The same with rates and ceilings that are larger by this factor.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        let scale = |rate: Rate| rate.mul_f64(factor).max(Rate::from_bps(1));
+        let class = |class: &HtbClass| HtbClass {
+            rate: scale(class.rate),
+            ceil: scale(class.ceil),
+            ..class.clone()
+        };
+        Self { rate: self.rate.map(scale), classes: self.classes.iter().map(class).collect() }
+    }
+
     /// The level of a class: 0 without children, else one below that of its parent.
     pub(super) fn level(&self, number: usize) -> usize {
         let is_leaf = self.classes.iter().all(|class| class.parent != Some(number));

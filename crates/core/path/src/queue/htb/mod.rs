@@ -26,7 +26,7 @@
 //! | changes of mode that are due at once happen in the order of the classes | Linux: in the order in which they were put on the list |
 //! | no limit on the changes of mode at one call | Linux stops after two jiffies and goes on later |
 //! | rates that assure more than there is are refused, and ceilings that cannot be reached | Linux takes all and says nothing |
-//! | classes do not change | no run changes them |
+//! | of classes only rates and ceilings change, all by one factor | a gateway that follows a link changes nothing else |
 
 mod class;
 mod config;
@@ -40,7 +40,7 @@ pub use size_table::LinkLayer;
 use super::filter::Classifier;
 use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue};
 use crate::PathPacket;
-use gameway_units::Instant;
+use gameway_units::{Instant, Rate};
 use ring::members;
 use size_table::SizeTable;
 use tree::Tree;
@@ -48,6 +48,9 @@ use tree::Tree;
 /// The queue; see the module's head.
 pub struct Htb<P> {
     classifier: Classifier,
+    /// As it was made, and the rate of all together now.
+    config: HtbConfig,
+    rate: Rate,
     tree: Tree,
     sizes: SizeTable,
     /// By class; `None` where a class has children.
@@ -89,6 +92,8 @@ impl<P: PathPacket> Htb<P> {
             classifier,
             leaves: leaves.collect(),
             tree: Tree::new(config),
+            rate: config.total(),
+            config: config.clone(),
             sizes: SizeTable::new(&LinkLayer::default()),
             backlog: Backlog::default(),
         })
@@ -206,6 +211,16 @@ impl<P: PathPacket> Queue<P> for Htb<P> {
 
     /// Nothing: classes have rates of their own, and a leaf whose size is a time has it at its rate.
     fn set_limit(&mut self, _limit: Limit) {}
+
+    fn rate(&self) -> Option<Rate> {
+        Some(self.rate)
+    }
+
+    fn set_rate(&mut self, _now: Instant, rate: Rate) {
+        let factor = rate.as_bps() as f64 / self.config.total().as_bps().max(1) as f64;
+        self.tree.set_rates(&self.config.scaled(factor));
+        self.rate = rate;
+    }
 
     fn next_release(&self, now: Instant) -> Option<Instant> {
         if self.backlog.packets == 0 {

@@ -49,6 +49,15 @@ impl Tree {
         Self { classes, levels: [Level::default(); LEVELS] }
     }
 
+    /// Rates and ceilings are these from now on, of the same tree. Who waits for tokens waits as long as it was to
+    /// (tokens are times), and pays for its next packet by the new rate.
+    pub fn set_rates(&mut self, config: &HtbConfig) {
+        let root = config.rate.map(|rate| HtbClass::new("", rate));
+        for (class, config) in self.classes.iter_mut().zip(config.classes.iter().chain(&root)) {
+            class.set_rates(config);
+        }
+    }
+
     /// The priorities at which somebody may send at `level`, as bits.
     pub fn priorities(&self, level: usize) -> u64 {
         u64::from(self.levels[level].busy)
