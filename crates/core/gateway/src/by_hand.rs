@@ -56,7 +56,7 @@ impl<G: Gateway, const FLOWS: usize> ByHand<G, FLOWS> {
         let now = self.at(after);
         let (header, size) = (segment.header, Bytes::new(u64::from(segment.length) + 52));
         let passage = if segment.length > 0 { Passage::Queue } else { Passage::Beside };
-        let packet = &mut Packet { header, size, segment: Some(&mut segment) };
+        let packet = &mut Packet::new(header, size, Some(&mut segment));
         self.gateway.on_packet(now, passage, packet);
         segment.window
     }

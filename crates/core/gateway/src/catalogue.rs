@@ -3,7 +3,7 @@
 //! A gateway declares its options once, as the fields of its configuration ([`gameway_units::declared`]).
 
 use crate::algorithm::GatewayAlgorithm;
-use crate::{Gateway, sap_law, voap, windows};
+use crate::{BothConfig, Gateway, ShapeConfig, WindowsConfig, sap_law, voap};
 use gameway_units::declared::{Catalogue, Description, Entry, OptionError, Options};
 
 type Build = fn(&Description, &Options) -> Result<Box<dyn Gateway>, OptionError>;
@@ -19,7 +19,9 @@ impl Gateways {
         Self(Catalogue::default())
             .with::<sap_law::SapLawConfig>()
             .with::<voap::VoapConfig>()
-            .with::<windows::WindowsConfig>()
+            .with::<WindowsConfig>()
+            .with::<ShapeConfig>()
+            .with::<BothConfig>()
     }
 
     /// These and another one; it takes the place of one of the same name.
@@ -51,7 +53,12 @@ mod tests {
     #[test]
     fn gateways_are_built_by_name_if_their_options_allow() {
         let known = Gateways::standard();
-        assert!(known.descriptions().map(|one| one.name).eq(["sap-law", "voap", "windows"]));
+        assert!(
+            known
+                .descriptions()
+                .map(|one| one.name)
+                .eq(["both", "sap-law", "shape", "voap", "windows"])
+        );
         let wrong = |name| known.build(name, &Options::new()).err();
         assert_eq!(wrong("voap").map(|error| error.why), None);
         let error = wrong("sap-law").expect("a capacity must be given");

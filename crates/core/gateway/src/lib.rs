@@ -22,33 +22,38 @@
 mod algorithm;
 #[cfg(test)]
 mod by_hand;
+mod came;
 mod catalogue;
 pub mod classifier;
 mod direction;
 mod flows;
+mod front;
 mod history;
+mod home;
+mod link_rate;
 mod loop_time;
+mod modes;
 mod remote_queue;
 mod sap_law;
 mod segment;
 mod stamps;
 mod voap;
-mod windows;
 
 pub use algorithm::GatewayAlgorithm;
 pub use catalogue::Gateways;
 pub use direction::{Direction, Limit, Shift};
 pub use flows::FlowTable;
+pub use home::Home;
+pub use modes::{BothConfig, ShapeConfig, WindowsConfig};
 pub use remote_queue::RemoteQueue;
 pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
 pub use voap::{Control, Fairness, Leftover, Newcomers, Step, Voap, VoapConfig};
-pub use windows::{Windows, WindowsConfig};
 
 pub use gameway_path::Passage;
 
 use gameway_path::Header;
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// A packet as it passes.
 #[derive(Debug)]
@@ -60,13 +65,21 @@ pub struct Packet<'a> {
     pub size: Bytes,
     /// What it carries, if that is TCP.
     pub segment: Option<&'a mut Segment>,
+    /// Of an echo request or its reply (ICMP), what the two have in common.
+    pub echo: Option<u32>,
 }
 
 impl<'a> Packet<'a> {
     /// A packet of this size on the wire, and its TCP segment.
     #[must_use]
     pub const fn new(header: Header, size: Bytes, segment: Option<&'a mut Segment>) -> Self {
-        Self { header, size, segment }
+        Self { header, size, segment, echo: None }
+    }
+
+    /// The same, if it is an echo request or reply, of which `echo` is identifier and number.
+    #[must_use]
+    pub const fn with_echo(self, echo: Option<u32>) -> Self {
+        Self { echo, ..self }
     }
 }
 
@@ -113,6 +126,17 @@ pub trait Gateway {
     /// Tells what it would write into the windows of each flow whose windows it can read, for a driver that writes them
     /// elsewhere, between calls of [`Self::on_packet`].
     fn limits(&self, tell: &mut dyn FnMut(Limit));
+
+    /// The rate that the shaper of the guarded queue is to have from now on; `None`: nothing is known yet, or this algorithm
+    /// has no shaper ([`Self::shapes`]).
+    fn shaped_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Whether it needs the guarded queue to be a shaper, whose rate it sets.
+    fn shapes(&self) -> bool {
+        false
+    }
 
     /// Tells what it knows, in an order that depends on nothing but what it has seen.
     fn observe(&self, log: &mut dyn FnMut(Observation));

@@ -37,6 +37,16 @@ const FRESH: Duration = Duration::from_millis(200);
 const MAX_PAUSES: usize = 64;
 const MIN_PAUSE: Duration = Duration::from_millis(2);
 
+/// Which queue is read off the loops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Side {
+    /// Between the servers and here: an acknowledgment of the home starts a loop, data ends it.
+    #[default]
+    InFront,
+    /// Between here and the machines of the home: data starts a loop, its acknowledgment ends it.
+    Behind,
+}
+
 /// When no data came to the home, whoever sends it.
 #[derive(Debug, Clone, Default)]
 struct Pauses {
@@ -97,11 +107,31 @@ impl Download {
         }
     }
 
-    /// Data comes, or the answer to the opening; `known`: what packets wait now, by other connections.
-    fn on_data(&mut self, now: Instant, segment: &Segment, pauses: &Pauses, known: Duration) {
-        self.bytes += u64::from(segment.length);
+    /// Data passes whose acknowledgment is to end a loop.
+    fn on_data_behind(&mut self, now: Instant, segment: &Segment) {
+        let Some(stamps) = segment.timestamps else { return };
+        if self.stamp != Some(stamps.value) {
+            self.stamp = Some(stamps.value);
+            self.stamps.start(now, stamps.value, self.smallest.get());
+        }
+    }
+
+    /// What may end a loop comes; `known`: what packets wait now, by other connections.
+    fn on_echoing(&mut self, now: Instant, segment: &Segment, pauses: &Pauses, known: Duration) {
         let echoed = segment.timestamps.and_then(|stamps| self.stamps.echoed(now, stamps.echo));
-        let Some((looped, begun)) = echoed else { return };
+        if let Some(looped) = echoed {
+            self.on_loop(now, looped, pauses, known);
+        }
+    }
+
+    /// A loop has ended that took so long, and began then.
+    fn on_loop(
+        &mut self,
+        now: Instant,
+        (looped, begun): (Duration, Instant),
+        pauses: &Pauses,
+        known: Duration,
+    ) {
         if self.smallest.get().is_none() {
             self.smallest.add(now, MEMORY, (looped - known).max(Duration::ZERO));
         }
@@ -123,13 +153,22 @@ impl Download {
 /// See the module's head.
 #[derive(Debug, Clone, Default)]
 pub struct RemoteQueue {
+    side: Side,
     downloads: BTreeMap<[Endpoint; 2], Download>,
     pauses: Pauses,
     /// The last that [`Self::take_wait`] gave, and when data had come last.
     known: Option<(Instant, Duration)>,
+    /// The longest way to a server and back of the connections that told, without what waits.
+    longest_path: Option<Duration>,
 }
 
 impl RemoteQueue {
+    /// The queue behind the gateway, on the way to the machines of the home, read off the acknowledgments of data.
+    #[must_use]
+    pub fn behind() -> Self {
+        Self { side: Side::Behind, ..Self::default() }
+    }
+
     /// A segment passes, towards the home or from it, with the windows that its sender wrote or others.
     pub fn on_segment(&mut self, now: Instant, to_home: bool, segment: &Segment) {
         let Header { source, destination, .. } = segment.header;
@@ -137,28 +176,63 @@ impl RemoteQueue {
         if !self.downloads.contains_key(&key) {
             self.make_room();
         }
+        let known = self.known(now);
         let download = self.downloads.entry(key).or_default();
         download.last_seen = now;
-        if !to_home {
-            download.on_home(now, segment);
-        } else if segment.length > 0 || segment.flags.syn {
-            self.pauses.on_data(now);
-            let fresh = |(at, _): &(Instant, Duration)| now.saturating_since(*at) < FRESH;
-            let known = self.known.filter(fresh).map_or(Duration::ZERO, |(_, wait)| wait);
-            download.on_data(now, segment, &self.pauses, known);
+        let is_data = to_home && (segment.length > 0 || segment.flags.syn);
+        if is_data {
+            download.bytes += u64::from(segment.length);
         }
+        match (self.side, to_home) {
+            (Side::InFront, false) => download.on_home(now, segment),
+            (Side::InFront, true) if is_data => {
+                self.pauses.on_data(now);
+                download.on_echoing(now, segment, &self.pauses, known);
+            }
+            (Side::Behind, true) if is_data => download.on_data_behind(now, segment),
+            (Side::Behind, false) => download.on_echoing(now, segment, &self.pauses, known),
+            (_, true) => {}
+        }
+    }
+
+    /// An echo request of the home passes, or the reply to it: a loop like that of a stamp.
+    pub fn on_echo(&mut self, now: Instant, to_home: bool, header: Header, echo: u32) {
+        let Header { source, destination, .. } = header;
+        let key = if to_home { [source, destination] } else { [destination, source] };
+        if !self.downloads.contains_key(&key) {
+            self.make_room();
+        }
+        let known = self.known(now);
+        let echoes = self.downloads.entry(key).or_default();
+        echoes.last_seen = now;
+        if !to_home {
+            echoes.stamps.start(now, echo, None);
+        } else if let Some(looped) = echoes.stamps.echoed(now, echo) {
+            // A reply waits for nobody: pauses of others say nothing of it.
+            echoes.on_loop(now, looped, &Pauses::default(), known);
+        }
+    }
+
+    /// What packets wait now, by the connections that told last.
+    fn known(&self, now: Instant) -> Duration {
+        let fresh = |(at, _): &(Instant, Duration)| now.saturating_since(*at) < FRESH;
+        self.known.filter(fresh).map_or(Duration::ZERO, |(_, wait)| wait)
     }
 
     /// How long packets waited since the last call at the longest, of the connections that can tell; `None`: none can.
     pub fn take_wait(&mut self) -> Option<Duration> {
+        let mut longest_path = None;
         let mut waits: Vec<_> = self
             .downloads
             .values_mut()
             .filter_map(|one| {
                 let bytes = std::mem::take(&mut one.bytes);
-                Some((one.wait.take()?, bytes))
+                let wait = one.wait.take()?;
+                longest_path = longest_path.max(one.smallest.get());
+                Some((wait, bytes))
             })
             .collect();
+        self.longest_path = longest_path.or(self.longest_path);
         waits.sort_unstable();
         let total: u64 = waits.iter().map(|(_, bytes)| bytes).sum();
         let mut below = 0;
@@ -169,6 +243,12 @@ impl RemoteQueue {
         let wait = waits.iter().find(half).map(|(wait, _)| *wait);
         self.known = wait.map(|wait| (self.pauses.last_data, wait)).or(self.known);
         wait
+    }
+
+    /// The longest way to a server and back, without what waits, of the connections that could tell last.
+    #[must_use]
+    pub const fn longest_path(&self) -> Option<Duration> {
+        self.longest_path
     }
 
     /// So much of what waits is no queue: paths are longer than they were.

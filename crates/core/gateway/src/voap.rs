@@ -179,6 +179,8 @@ pub struct Voap {
     /// The longest wait of this period, and of the last.
     longest: Duration,
     measured: Duration,
+    /// The part of it that the gateway does not see itself, but reads off the connections.
+    in_front: Duration,
     /// What left the queue in this period.
     left: Bytes,
     period_start: Instant,
@@ -186,6 +188,8 @@ pub struct Voap {
     /// With [`Step::Backlog`] and [`Step::Fill`]: until then, what was cut still waits.
     settling_until: Instant,
     fill: Fill,
+    /// What windows grow by comes as a burst: it is to be short.
+    grows_gently: bool,
 }
 
 impl Voap {
@@ -197,11 +201,13 @@ impl Voap {
             table: FlowTable::default(),
             longest: Duration::ZERO,
             measured: Duration::ZERO,
+            in_front: Duration::ZERO,
             left: Bytes::ZERO,
             period_start: Instant::ZERO,
             next: Instant::ZERO + config.period,
             settling_until: Instant::ZERO,
             fill: Fill::default(),
+            grows_gently: false,
         }
     }
 
@@ -209,6 +215,11 @@ impl Voap {
     #[must_use]
     pub fn behind_the_queue(self) -> Self {
         Self { table: self.table.behind_the_queue(), ..self }
+    }
+
+    /// The same, where bursts are to be short (module `fill`).
+    pub(crate) fn gently(self) -> Self {
+        Self { grows_gently: true, ..self }
     }
 
     /// Nothing is under control any more, for a driver that saw nothing and wrote no windows for a while: flows have grown
@@ -227,9 +238,10 @@ impl Voap {
         self.longest.max(waiting)
     }
 
-    /// The period has ended in which packets waited so long at the longest.
-    pub(crate) fn end_period(&mut self, now: Instant, longest: Duration) {
-        self.measured = longest;
+    /// The period has ended in which packets waited so long at the longest, `in_front` of it where the gateway only reads it
+    /// off the connections.
+    pub(crate) fn end_period(&mut self, now: Instant, longest: Duration, in_front: Duration) {
+        (self.measured, self.in_front) = (longest, in_front);
         let VoapConfig { alpha, beta, period, .. } = self.config;
         for data in self.table.directions_mut() {
             Control::observe(data, now, &self.config);
@@ -377,7 +389,7 @@ impl Gateway for Voap {
             return;
         }
         let longest = self.longest_wait(now, oldest);
-        self.end_period(now, longest);
+        self.end_period(now, longest, longest);
     }
 
     fn limits(&self, tell: &mut dyn FnMut(Limit)) {

@@ -10,7 +10,7 @@ use crate::exceptions::Exceptions;
 use crate::record::Record;
 use crate::status::Status;
 use crate::watch::Watch;
-use gameway_gateway::{Gateway, Limit, Packet, Passage, Windows, WindowsConfig};
+use gameway_gateway::{Gateway, Home, Limit, Packet, Passage, WindowsConfig};
 use gameway_path::Header;
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_runtime::stop::Stop;
@@ -36,7 +36,7 @@ pub struct Config {
 /// The algorithm, and the limits that the data path has from it.
 #[derive(Debug)]
 struct Steering {
-    gateway: Windows,
+    gateway: Home,
     limits: BTreeMap<Header, Limit>,
     exceptions: Exceptions,
     watch: Watch,
@@ -45,7 +45,7 @@ struct Steering {
 impl Steering {
     fn new(config: &Config) -> Self {
         Self {
-            gateway: Windows::new(config.windows),
+            gateway: Home::windows(config.windows),
             limits: BTreeMap::new(),
             exceptions: config.exceptions.clone(),
             watch: Watch::default(),

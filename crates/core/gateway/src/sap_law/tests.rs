@@ -16,7 +16,7 @@ fn share(by_hand: &ByHand<SapLaw>) -> u64 {
 
 fn udp(by_hand: &mut ByHand<SapLaw>, passage: Passage, size: u64) {
     let header = Header { protocol: Protocol::Udp, ..Header::numbered(9) };
-    let mut packet = Packet { header, size: Bytes::new(size), segment: None };
+    let mut packet = Packet::new(header, Bytes::new(size), None);
     assert!(!by_hand.gateway.on_packet(by_hand.at(1), passage, &mut packet));
 }
 

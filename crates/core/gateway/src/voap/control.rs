@@ -11,6 +11,9 @@ const OVERSIZE: f64 = 1.1;
 /// A flow in slow start doubles its window with each round.
 const SLOW_START: f64 = 2.0;
 const MIN_SEGMENTS: f64 = 2.0;
+/// Multiples of it fall evenly between whole numbers, however many there are.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
+const HALF: f64 = 0.5;
 /// The initial window of a sender.
 const INITIAL_SEGMENTS: f64 = 10.0;
 
@@ -84,6 +87,8 @@ pub struct Control {
     in_need: bool,
     /// The advertised window, bytes.
     window: f64,
+    /// What is told beyond it, bytes: senders use whole segments, and are not to use one more all at the same time.
+    spread: f64,
     /// The window from before the queue was emptied.
     saved: Option<f64>,
     /// Of the congestion window, bytes; `None` before the first.
@@ -96,7 +101,7 @@ pub struct Control {
 impl Control {
     /// What the gateway tells the sender at most; `None` while the flow is left alone.
     pub(super) fn wanted(&self) -> Option<u64> {
-        self.active.then_some(self.window as u64)
+        self.active.then_some((self.window + self.spread).max(0.0) as u64)
     }
 
     /// Whether it is under control.
@@ -208,6 +213,11 @@ impl Control {
             self.come_down();
         }
         self.grow(change, segment);
+    }
+
+    /// It is the one of this number of those that are told different parts of a segment more or less.
+    pub(super) fn spread(&mut self, number: usize, segment: f64) {
+        self.spread = ((number as f64).mul_add(GOLDEN_RATIO, HALF).fract() - HALF) * segment;
     }
 
     /// Its window is to be what it is now, when [`Self::restore`] says so.

@@ -8,39 +8,10 @@
 //! | refuted | less than half of what should drain has drained, and more than half of the cut is missing in the rate | ours: the middle between the two |
 //! | smallest cut that shows anything | a tenth of the windows | ours: rates of a round differ by as much |
 
-use gameway_units::{Bytes, Duration, Instant};
-use std::collections::VecDeque;
+use gameway_units::Duration;
 
 const MIN_CUT: f64 = 0.1;
 const HALF: f64 = 0.5;
-/// Periods that are remembered: 2.5 s of 20 ms.
-const MAX_PERIODS: usize = 128;
-
-/// What came in the last periods.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Came {
-    periods: VecDeque<(Instant, Bytes)>,
-}
-
-impl Came {
-    /// A period has ended.
-    pub(super) fn on_period(&mut self, now: Instant, bytes: Bytes) {
-        if self.periods.len() >= MAX_PERIODS {
-            self.periods.pop_front();
-        }
-        self.periods.push_back((now, bytes));
-    }
-
-    /// Bytes per second in the last `span`.
-    pub(super) fn rate(&self, now: Instant, span: Duration) -> f64 {
-        let within = |(at, _): &&(Instant, Bytes)| now.saturating_since(*at) < span;
-        let periods = self.periods.iter().rev();
-        let bytes: f64 = periods.clone().take_while(within).map(|(_, bytes)| bytes.as_f64()).sum();
-        let begun = periods.skip_while(within).map(|(at, _)| *at).next();
-        let length = begun.map_or(span, |begun| now.saturating_since(begun));
-        bytes / length.as_secs_f64().max(1e-3)
-    }
-}
 
 /// A cut, before it settles.
 #[derive(Debug, Clone, Copy)]
@@ -95,18 +66,5 @@ mod tests {
     fn a_small_cut_shows_nothing() {
         let trial = Trial::new(Duration::from_millis(30), 1e6, 5e4, 4.6e4);
         assert!(!trial.refutes(Duration::from_millis(30), 5e5));
-    }
-
-    #[test]
-    fn a_rate_is_of_whole_periods() {
-        let mut came = Came::default();
-        assert!(came.rate(Instant::ZERO, Duration::from_millis(50)) < 1e-9);
-        for period in 1..=300 {
-            let now = Instant::ZERO + Duration::from_millis(20 * period);
-            came.on_period(now, Bytes::new(if period > 297 { 4_000 } else { 1_000 }));
-        }
-        let now = Instant::ZERO + Duration::from_secs(6);
-        assert!((came.rate(now, Duration::from_millis(50)) - 200_000.0).abs() < 1e-3);
-        assert!((came.rate(now, Duration::from_millis(100)) - 140_000.0).abs() < 1e-3);
     }
 }

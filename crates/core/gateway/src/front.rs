@@ -1,0 +1,71 @@
+//! What packets wait in front of the home, remembered over periods in which nobody can tell.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | memory of a wait | 200 ms | ours: a period in which no connection can tell is no empty queue; a connection tells sixteen times an RTT, but not while its sender thinks |
+
+use crate::{RemoteQueue, Segment};
+use gameway_path::Header;
+use gameway_units::{Duration, Instant};
+
+const MEMORY: Duration = Duration::from_millis(200);
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub struct Front {
+    queue: RemoteQueue,
+    /// The last that a connection could tell, and when.
+    wait: Option<(Instant, Duration)>,
+}
+
+impl Front {
+    /// The same of the queue behind the gateway.
+    pub fn behind() -> Self {
+        Self { queue: RemoteQueue::behind(), ..Self::default() }
+    }
+
+    /// A segment passes, towards the home or from it.
+    pub fn on_segment(&mut self, now: Instant, to_home: bool, segment: &Segment) {
+        self.queue.on_segment(now, to_home, segment);
+    }
+
+    /// An echo request or its reply passes.
+    pub fn on_echo(&mut self, now: Instant, to_home: bool, header: Header, echo: u32) {
+        self.queue.on_echo(now, to_home, header, echo);
+    }
+
+    /// A period has ended.
+    pub fn end_period(&mut self, now: Instant) {
+        if let Some(wait) = self.queue.take_wait() {
+            self.wait = Some((now, wait));
+        }
+        self.wait = self.wait.filter(|(at, _)| now.saturating_since(*at) < MEMORY);
+    }
+
+    /// How long packets waited in the last period; `None`: no connection could tell for 200 ms.
+    pub fn wait(&self) -> Option<Duration> {
+        self.wait.map(|(_, wait)| wait)
+    }
+
+    /// The same if a connection could tell in the period that has just ended.
+    pub fn fresh(&self, now: Instant) -> Option<Duration> {
+        self.wait.filter(|(at, _)| *at == now).map(|(_, wait)| wait)
+    }
+
+    /// The longest way to a server and back without what waits.
+    pub fn longest_path(&self) -> Duration {
+        self.queue.longest_path().unwrap_or_default()
+    }
+
+    /// What waits is no queue: paths are longer than they were.
+    pub fn lengthen_paths(&mut self) {
+        self.queue.lengthen_paths(self.wait().unwrap_or_default());
+        self.wait = None;
+    }
+
+    /// What was seen lately says nothing any more; what paths are like stays.
+    pub fn start_over(&mut self) {
+        self.queue.take_wait();
+        self.wait = None;
+    }
+}

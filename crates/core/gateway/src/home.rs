@@ -1,0 +1,269 @@
+//! A home's gateway: what it knows of the queue in front of the home and of its own, and the two things that it can do about
+//! them, in three modes.
+//!
+//! | Mode | Lowers windows | Sets the rate of its own queue |
+//! |---|---|---|
+//! | `windows` | by VoAP ([`crate::Voap`]), on what packets wait in both queues, one after the other | |
+//! | `shape` | | by module `link_rate`, so that packets wait in its own queue, which knows games from others |
+//! | `both` | as `windows` | as `shape` |
+
+use crate::front::Front;
+use crate::link_rate::LinkRate;
+use crate::modes::{BothConfig, ShapeConfig, WindowsConfig};
+use crate::{Gateway, Limit, Observation, Packet, Passage, Voap};
+use gameway_units::{Bytes, Duration, Instant, Rate};
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Home {
+    front: Front,
+    /// What waits behind, where flows have queues of their own: the longest wait of all is not that of a download.
+    behind: Option<Front>,
+    windows: Option<Voap>,
+    shaper: Option<LinkRate>,
+    /// What came from in front in this period.
+    came: Bytes,
+    period: Duration,
+    next: Instant,
+}
+
+impl Home {
+    fn new(windows: Option<WindowsConfig>, shaper: Option<LinkRate>, period: Duration) -> Self {
+        Self {
+            front: Front::default(),
+            behind: None,
+            windows: windows.map(|config| Voap::new(config.voap()).behind_the_queue()),
+            shaper,
+            came: Bytes::ZERO,
+            period,
+            next: Instant::ZERO + period,
+        }
+    }
+
+    /// Mode `windows`, and nothing seen yet.
+    #[must_use]
+    pub fn windows(config: WindowsConfig) -> Self {
+        Self::new(Some(config), None, config.period)
+    }
+
+    /// Mode `shape`, and nothing seen yet.
+    #[must_use]
+    pub fn shape(config: ShapeConfig) -> Self {
+        Self::new(None, Some(LinkRate::default()), config.period)
+    }
+
+    /// Mode `both`, and nothing seen yet.
+    #[must_use]
+    pub fn both(config: BothConfig) -> Self {
+        let BothConfig { alpha, beta, period } = config;
+        let mut both = Self::new(
+            Some(WindowsConfig { alpha, beta, period }),
+            Some(LinkRate::default()),
+            period,
+        );
+        both.windows = both.windows.map(Voap::gently);
+        both.behind = Some(Front::behind());
+        both
+    }
+
+    /// How long packets waited in front of the home in the last period; `None`: no connection could tell for 200 ms.
+    #[must_use]
+    pub fn wait(&self) -> Option<Duration> {
+        self.front.wait()
+    }
+
+    /// Nothing is under control any more, for a driver that saw nothing and wrote no windows for a while; as
+    /// [`Voap::start_over`]. The rate of the shaper stays.
+    pub fn start_over(&mut self, now: Instant) {
+        if let Some(windows) = &mut self.windows {
+            windows.start_over();
+            windows.end_period(now, Duration::ZERO, Duration::ZERO);
+        }
+        self.front.start_over();
+        self.came = Bytes::ZERO;
+        self.next = now.saturating_add(self.period);
+    }
+}
+
+impl Gateway for Home {
+    fn on_packet(&mut self, now: Instant, passage: Passage, packet: &mut Packet<'_>) -> bool {
+        let to_home = passage == Passage::Queue;
+        if to_home {
+            self.came = self.came.saturating_add(packet.size);
+        }
+        if let Some(echo) = packet.echo {
+            self.front.on_echo(now, to_home, packet.header, echo);
+        }
+        if let Some(segment) = packet.segment.as_deref() {
+            self.front.on_segment(now, to_home, segment);
+            if let Some(behind) = &mut self.behind {
+                behind.on_segment(now, to_home, segment);
+            }
+        }
+        self.windows.as_mut().is_some_and(|windows| windows.on_packet(now, passage, packet))
+    }
+
+    fn on_departure(&mut self, now: Instant, size: Bytes, queueing_delay: Duration) {
+        if let Some(windows) = &mut self.windows {
+            windows.on_departure(now, size, queueing_delay);
+        }
+    }
+
+    fn next_deadline(&self) -> Instant {
+        self.next
+    }
+
+    fn on_deadline(&mut self, now: Instant, oldest: Option<Instant>) {
+        if now < self.next {
+            return;
+        }
+        self.next = now.saturating_add(self.period);
+        self.front.end_period(now);
+        let came = std::mem::take(&mut self.came);
+        if let Some(shaper) = &mut self.shaper {
+            shaper.end_period(now, came, self.front.fresh(now), self.front.longest_path());
+            if shaper.take_refuted() {
+                self.front.lengthen_paths();
+            }
+        }
+        let Some(windows) = &mut self.windows else { return };
+        let in_front = self.front.wait().unwrap_or_default();
+        let own = match &mut self.behind {
+            None => windows.longest_wait(now, oldest),
+            Some(behind) => {
+                behind.end_period(now);
+                behind.wait().unwrap_or_default()
+            }
+        };
+        windows.end_period(now, own.saturating_add(in_front), in_front);
+        if windows.take_refuted() {
+            self.front.lengthen_paths();
+        }
+    }
+
+    fn limits(&self, tell: &mut dyn FnMut(Limit)) {
+        if let Some(windows) = &self.windows {
+            windows.limits(tell);
+        }
+    }
+
+    fn shaped_rate(&self) -> Option<Rate> {
+        self.shaper.as_ref().and_then(LinkRate::rate)
+    }
+
+    fn shapes(&self) -> bool {
+        self.shaper.is_some()
+    }
+
+    fn observe(&self, log: &mut dyn FnMut(Observation)) {
+        if let Some(wait) = self.wait() {
+            log(Observation::new("wait_in_front_ms", wait.as_millis_f64()));
+        }
+        if let Some(rate) = self.shaped_rate() {
+            log(Observation::new("shaped_rate_bps", rate.as_bps_f64()));
+        }
+        if let Some(windows) = &self.windows {
+            windows.observe(log);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Segment, Timestamps};
+    use gameway_path::{Header, Protocol};
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// A segment of a download: data with an echo, or an acknowledgment with a stamp.
+    fn segment(to_home: bool, stamp: u32, sequence: u32) -> Segment {
+        let header = Header { protocol: Protocol::Tcp, ..Header::numbered(1) };
+        let (length, acknowledgment) = if to_home { (1000, 0) } else { (0, sequence) };
+        let (value, echo) = if to_home { (0, stamp) } else { (stamp, 0) };
+        Segment {
+            header: if to_home { header } else { header.reversed() },
+            flags: Flags { ack: true, ..Flags::default() },
+            sequence,
+            acknowledgment,
+            length,
+            window: u16::MAX,
+            window_scale: None,
+            timestamps: Some(Timestamps { value, echo }),
+        }
+    }
+
+    fn measured(gateway: &Home) -> Duration {
+        gateway.windows.as_ref().map_or(Duration::ZERO, Voap::measured)
+    }
+
+    struct Played {
+        gateway: Home,
+        now: i64,
+        sequence: u32,
+    }
+
+    impl Played {
+        fn pass(&mut self, to_home: bool, stamp: u32) {
+            let mut segment = segment(to_home, stamp, self.sequence);
+            let passage = if to_home { Passage::Queue } else { Passage::Beside };
+            let (header, size) = (segment.header, Bytes::new(1052));
+            let mut packet = Packet::new(header, size, Some(&mut segment));
+            self.gateway.on_packet(at(self.now), passage, &mut packet);
+        }
+
+        /// A round of this length in milliseconds, with data each 5 ms and its own wait in the gateway's queue.
+        fn round(&mut self, length: i64, own: i64) {
+            let stamp = self.now as u32 + 1;
+            self.sequence += 1000;
+            self.pass(false, stamp);
+            for passed in 1..=length {
+                self.now += 1;
+                if passed % 5 == 0 {
+                    self.sequence += 1000;
+                    self.pass(true, if passed == length { stamp } else { 0 });
+                    let wait = Duration::from_millis(own);
+                    self.gateway.on_departure(at(self.now), Bytes::new(1052), wait);
+                }
+                if at(self.now) >= self.gateway.next_deadline() {
+                    self.gateway.on_deadline(at(self.now), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_waits_in_front_and_in_its_own_queue_adds_up() {
+        let gateway = Home::windows(WindowsConfig::default());
+        let mut played = Played { gateway, now: 0, sequence: 0 };
+        played.round(40, 3);
+        assert_eq!(played.gateway.wait(), Some(Duration::ZERO));
+        assert_eq!(measured(&played.gateway), Duration::from_millis(3));
+        (0..4).for_each(|_| played.round(60, 3));
+        assert_eq!(played.gateway.wait(), Some(Duration::from_millis(20)));
+        assert_eq!(measured(&played.gateway), Duration::from_millis(23));
+        let mut told = Vec::new();
+        played.gateway.observe(&mut |one| told.push((one.variable, one.value)));
+        assert_eq!(told[..2], [("wait_in_front_ms", 20.0), ("queue_delay_max_ms", 23.0)]);
+    }
+
+    #[test]
+    fn what_nobody_tells_any_more_is_forgotten() {
+        let gateway = Home::windows(WindowsConfig::default());
+        let mut played = Played { gateway, now: 0, sequence: 0 };
+        played.round(40, 0);
+        played.round(60, 0);
+        for (after, known) in [(180, true), (220, false)] {
+            played.gateway.on_deadline(at(played.now + after), None);
+            assert_eq!(played.gateway.wait().is_some(), known, "{after} ms");
+        }
+        played.now += 240;
+        (0..4).for_each(|_| played.round(60, 0));
+        played.gateway.on_deadline(at(played.now + 20), None);
+        assert_eq!(played.gateway.wait(), Some(Duration::from_millis(20)), "the loop is known");
+        played.gateway.start_over(at(played.now));
+        assert_eq!(played.gateway.wait(), None);
+    }
+}
