@@ -109,7 +109,7 @@ def test_what_is_no_gateway_is_refused(gateway: str, told: str) -> None:
 
 def test_the_catalogue_tells_the_defaults() -> None:
     found = {name: entry["options"] for name, entry in entries("gateways").items()}
-    assert list(found) == ["none", "sap-law", "voap", "windows"]
+    assert list(found) == ["none", "both", "sap-law", "shape", "voap", "windows"]
     told = {option["name"]: option["default"] for option in found["voap"]}
     words = {"memory": "200 ms"}
     written = ", ".join(f'"{name}": "{words.get(name, value)}"' for name, value in told.items())

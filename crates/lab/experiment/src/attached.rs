@@ -68,6 +68,10 @@ impl Attached {
     pub fn on_gateway<P: NetworkPacket>(&mut self, now: Instant, network: &mut Network<P>) {
         if let Some(gateway) = &mut self.gateway {
             gateway.on_deadline(now, network.oldest(), &mut self.recorder);
+            let wanted = gateway.shaped_rate();
+            if let Some(rate) = wanted.filter(|_| wanted != network.shaped_rate()) {
+                network.set_shaped_rate(now, rate);
+            }
         }
         network.set(Slot::Gateway, self.gateway.as_ref().map(HomeGateway::next_deadline));
     }

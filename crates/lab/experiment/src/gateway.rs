@@ -9,7 +9,7 @@ use crate::{Known, RunError, build};
 use gameway_events::{ControllerRecord, Name, RunEvent};
 use gameway_gateway::{Gateway, Observation, Packet, Passage};
 use gameway_path::{FlowId, Header};
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Name of the gateway in the log, beside those of flows.
 const NAME: &str = "gateway";
@@ -78,6 +78,12 @@ impl HomeGateway {
     /// A packet begins to leave the bottleneck after waiting so long.
     pub fn on_departure(&mut self, now: Instant, size: Bytes, queueing_delay: Duration) {
         self.gateway.on_departure(now, size, queueing_delay);
+    }
+
+    /// The rate that the shaper of its queue is to have; `None`: it stays.
+    #[must_use]
+    pub fn shaped_rate(&self) -> Option<Rate> {
+        self.gateway.shaped_rate()
     }
 
     /// When [`Self::on_deadline`] is due.

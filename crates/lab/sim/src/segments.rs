@@ -16,7 +16,11 @@ const INITIAL_NUMBERS: [u32; 2] = [u32::MAX - 1_000_000, 1];
 pub fn pass(gateway: &mut HomeGateway, now: Instant, passage: Passage, packet: &mut Packet) {
     let mut wire = on_the_wire(packet);
     let (header, size) = (packet.header, packet.size);
-    let mut seen = gameway_gateway::Packet::new(header, size, wire.as_mut());
+    let echo = match packet.content {
+        Content::Ping(number) => Some(number as u32),
+        _ => None,
+    };
+    let mut seen = gameway_gateway::Packet::new(header, size, wire.as_mut()).with_echo(echo);
     gateway.on_packet(now, passage, &mut seen);
     if let (Content::Tcp(segment), Some(wire)) = (&mut packet.content, wire) {
         segment.window = wire.window;

@@ -14,8 +14,8 @@
 
 use super::network::{FlowWay, NetworkParts, jitter_of, queues_of};
 use super::{
-    Impaired, capacities, chance, impaired, impairments, jitter, link, loss_model, queue,
-    reorder_model, size,
+    Impaired, capacities, chance, check_shaper, impaired, impairments, jitter, link, loss_model,
+    queue, reorder_model, size,
 };
 use crate::spec::{HtbSpec, PathSpec};
 use crate::{RunError, random, spec_error};
@@ -128,7 +128,15 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
         observer: &mut O,
     ) -> Result<(), RunError> {
         check_change(before, self.path)?;
-        for (hop, change) in self.changed_hops((before, now), (names, links), network)? {
+        let hops = self.changed_hops((before, now), (names, links), network)?;
+        let guarded = hops.first().filter(|(hop, _)| *hop == 0);
+        let shaped = match guarded.and_then(|(_, change)| change.queue.as_ref()) {
+            Some(queue) => queue.rate(),
+            None => network.shaped_rate(),
+        };
+        let gateways = self.registry.known().gateways;
+        check_shaper(gateways, self.path.gateway.as_ref(), shaped)?;
+        for (hop, change) in hops {
             network.change_hop(hop, now, change, observer);
         }
         for (direction, fresh) in Direction::ALL.into_iter().zip(impairments(self.path, self.seed))

@@ -4,6 +4,7 @@ use crate::check::refused;
 use crate::spec::GatewaySpec;
 use crate::{RunError, spec_error};
 use gameway_gateway::{Gateway, Gateways};
+use gameway_units::Rate;
 use gameway_units::declared::unknown;
 use std::iter;
 
@@ -32,4 +33,26 @@ pub fn gateway(
         Err(unknown("gateway", &spec.kind, iter::once(GatewaySpec::NONE).chain(names())))
     };
     built.map(Some).map_err(|error| refused(field, error))
+}
+
+/// Whether a gateway of this specification finds the queue that it needs, whose rate is `shaped` if it is a shaper.
+///
+/// # Errors
+/// If it sets the rate of a shaper, and there is none.
+pub fn check_shaper(
+    known: &Gateways,
+    spec: Option<&GatewaySpec>,
+    shaped: Option<Rate>,
+) -> Result<(), RunError> {
+    let built = spec.map(|spec| gateway(known, "path.gateway", spec)).transpose()?.flatten();
+    match (built, spec) {
+        (Some(built), Some(spec)) if built.shapes() && shaped.is_none() => {
+            let why = format!(
+                "the gateway \"{}\" sets the rate of this queue, which has none; take \"htb\", or \"cake\" with a bandwidth",
+                spec.kind
+            );
+            Err(spec_error("path.queue", why))
+        }
+        _ => Ok(()),
+    }
 }

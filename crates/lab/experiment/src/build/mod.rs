@@ -25,6 +25,7 @@ use gameway_path::{
 use gameway_units::{Duration, Instant};
 
 pub use change::{PathChange, changed_links, changes, check_change};
+use gateways::check_shaper;
 pub use gateways::gateway;
 pub(crate) use htb::check as check_htb;
 pub use network::{FlowWay, NetworkParts, ways};

@@ -1,7 +1,7 @@
 //! From the specification of a path to its network: bottlenecks, a Wi-Fi medium, and the ways of flows through them.
 
 use super::{Route, Routes};
-use super::{impairments, jitter, queue, size, wifi_config, wifi_refused};
+use super::{check_shaper, impairments, jitter, queue, size, wifi_config, wifi_refused};
 use crate::spec::{self, JitterSpec, PathSpec, QueueSpec, RunSpec, Way as WaySpec, WifiSpec};
 use crate::{Registry, RunError, random};
 use gameway_events::Name;
@@ -75,7 +75,10 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
         let ways = self.flows.iter().map(|flow| self.ways(routes, flow));
         let ways = ways.collect::<Result<Vec<_>, _>>()?;
         let hops = self.hops(&routes.names(), links)?;
-        Ok(Network::new(hops, impairments(self.path, self.seed), ways))
+        let network = Network::new(hops, impairments(self.path, self.seed), ways);
+        let gateways = self.registry.known().gateways;
+        check_shaper(gateways, self.path.gateway.as_ref(), network.shaped_rate())?;
+        Ok(network)
     }
 
     fn hops(&self, names: &[Name], links: Vec<Link>) -> Result<Vec<Hop<P>>, RunError> {

@@ -72,7 +72,7 @@ impl Flows {
         bytes: &[u8],
         parsed: &Parsed,
     ) -> Packet {
-        let Parsed { header, ecn, size, tcp } = *parsed;
+        let Parsed { header, ecn, size, tcp, echo } = *parsed;
         let server = match direction {
             Direction::Down => header.source.address,
             Direction::Up => header.destination.address,
@@ -93,6 +93,7 @@ impl Flows {
             header,
             ecn,
             tcp,
+            echo,
             tcp_header: tcp.and_then(|at| tcp_header(&bytes[..size.get() as usize], at)),
             flow: FlowId(flow as u16),
             traffic: None,

@@ -20,6 +20,8 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Where its TCP header begins.
     pub tcp: Option<usize>,
+    /// Identifier and number of an echo request or its reply.
+    pub echo: Option<u32>,
     /// What that says, for queues that filter acknowledgements.
     pub tcp_header: Option<TcpHeader>,
     /// Its flow.

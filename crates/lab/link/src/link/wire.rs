@@ -26,15 +26,23 @@ pub struct Parsed {
     pub size: Bytes,
     /// Where its TCP header begins, if it has one.
     pub tcp: Option<usize>,
+    /// Identifier and number of an echo request or its reply.
+    pub echo: Option<u32>,
 }
 
 /// Numbers of protocols (IANA).
 const HOP_BY_HOP: u8 = 0;
+const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
+const ICMP_V6: u8 = 58;
 const DESTINATION: u8 = 60;
+
+/// Of ICMP (RFC 792) and ICMPv6 (RFC 4443): a reply and a request.
+const ECHOES: [u8; 2] = [0, 8];
+const ECHOES_V6: [u8; 2] = [129, 128];
 
 /// Extension headers that are looked through: hosts send none to three.
 const MAX_EXTENSIONS: usize = 8;
@@ -115,6 +123,13 @@ fn parsed(
         let length = usize::from(packet.get(at + 12)? >> 4) * 4;
         (length >= TCP_LEAST && at + length <= packet.len()).then_some(at)
     };
+    let echo = match inside {
+        Some((ICMP, at)) if packet.get(at).is_some_and(|kind| ECHOES.contains(kind)) => Some(at),
+        Some((ICMP_V6, at)) if packet.get(at).is_some_and(|kind| ECHOES_V6.contains(kind)) => {
+            Some(at)
+        }
+        _ => None,
+    };
     let (protocol, transport) = match inside {
         Some((TCP, at)) => (Protocol::Tcp, Some(at)),
         Some((UDP, at)) => (Protocol::Udp, Some(at)),
@@ -132,6 +147,7 @@ fn parsed(
         ecn: ecn(traffic_class),
         size: Bytes::new(packet.len() as u64),
         tcp,
+        echo: echo.and_then(|at| long(packet, at + 4)),
     })
 }
 

@@ -90,6 +90,16 @@ fn extension_headers_are_looked_through() {
 }
 
 #[test]
+fn an_echo_and_its_reply_have_the_same_number() {
+    let echo = |kind: u8| [kind, 0, 0, 0, 0x12, 0x34, 0, 7];
+    let of_v4 = |kind| parse(&ipv4(0, ICMP, &echo(kind))).expect("it is a packet").echo;
+    let of_v6 = |kind| parse(&ipv6(0, ICMP_V6, &echo(kind))).expect("it is a packet").echo;
+    assert_eq!([8, 0, 3].map(of_v4), [Some(0x1234_0007), Some(0x1234_0007), None]);
+    assert_eq!([128, 129, 8].map(of_v6), [Some(0x1234_0007), Some(0x1234_0007), None]);
+    assert_eq!(parse(&ipv4(0, ICMP, &echo(8)[..7])).expect("a packet").echo, None);
+}
+
+#[test]
 fn what_is_not_whole_is_no_packet() {
     let packet = ipv4(0, UDP, &[0; 8]);
     assert!(parse(&packet).is_some());

@@ -179,3 +179,76 @@ fn after_ten_minutes_the_queue_is_as_after_one() {
         assert!((MIN_SHARE..1.01).contains(&share), "{from} s: {share}");
     }
 }
+
+/// A home whose own queue is a shaper, which follows the provider's link: per-flow queues, and CoDel for those whose windows
+/// nobody lowers.
+fn shaped_home(line: Line, seconds: u32, gateway: &str) -> Value {
+    // Above what mode `both` lets wait there.
+    let target = if gateway == "both" { "30 ms" } else { "5 ms" };
+    let all = json!({ "rate": "1 Gb/s", "queue": { "kind": "fq-codel", "target": target } });
+    let queue =
+        json!({ "kind": "htb", "rate": "1 Gb/s", "default": "all", "class": { "all": all } });
+    with(home(line, seconds, gateway), "/path/queue", queue)
+}
+
+/// So many downloads over QUIC.
+fn with_quic(spec: Value, congestion_control: &str, count: u32) -> Value {
+    (0..count).fold(spec, |spec, number| {
+        let more = json!({ "name": format!("quic-{number}"), "kind": "quic", "start": "1 s" });
+        with_tcp(spec, congestion_control, more)
+    })
+}
+
+/// TCP and QUIC, whose windows nobody can lower; from the fifth second on, when the link is known.
+#[test]
+fn a_shaper_that_follows_the_link_takes_the_queue_into_the_home() {
+    let fast = Line { mbps: 200, rtt_ms: 20, queue_ms: 100 };
+    for (gateway, line, (tcp, quic), max_wait_ms, min_share) in [
+        ("both", SLOW, (("cubic", 1), ("cubic", 0)), 6.0, 0.97),
+        ("both", SLOW, (("bbr", 4), ("cubic", 0)), 8.0, 0.96),
+        ("both", SLOW, (("cubic", 1), ("cubic", 1)), 8.0, 0.97),
+        ("both", SLOW, (("cubic", 0), ("cubic", 1)), 9.0, 0.96),
+        ("both", fast, (("cubic", 20), ("cubic", 0)), 5.0, 0.97),
+        ("shape", SLOW, (("cubic", 4), ("cubic", 0)), 8.0, 0.95),
+        ("shape", SLOW, (("cubic", 1), ("cubic", 1)), 6.0, 0.96),
+        ("shape", fast, (("cubic", 4), ("bbr", 1)), 8.0, 0.95),
+    ] {
+        let of = |spec| run(&with_quic(with_downloads(spec, tcp.0, tcp.1, 0.0), quic.0, quic.1));
+        let (shaped, alone) = (of(shaped_home(line, 14, gateway)), of(home(line, 14, "none")));
+        let what = format!("{gateway}: {tcp:?}, {quic:?} over QUIC on {} Mb/s", line.mbps);
+        let waited = wait(&shaped, line, 4.0, 14.0);
+        assert!((0.5..max_wait_ms).contains(&waited), "{what}: {waited} ms");
+        let had = share(&shaped, line, 4.0, 14.0);
+        assert!((min_share..1.0).contains(&had), "{what}: {had}");
+        // The twin.
+        let waited = wait(&alone, line, 4.0, 14.0);
+        assert!(waited > 3.0 * max_wait_ms, "{what}: {waited} ms without");
+    }
+}
+
+#[test]
+fn a_shaper_is_back_within_two_seconds_when_the_link_halves_or_doubles() {
+    let steps = json!({ "steps": [["0 s", "20 Mb/s"], ["6 s", "10 Mb/s"], ["12 s", "20 Mb/s"]] });
+    let spec = with_downloads(shaped_home(SLOW, 18, "both"), "cubic", 4, 0.0);
+    let run = run(&with(spec, "/path/hop/0/capacity", steps));
+    for (from, to, part) in [(7.0, 12.0, 0.5), (14.0, 18.0, 1.0)] {
+        let waited = wait(&run, SLOW, from, to);
+        assert!((0.5..15.0).contains(&waited), "{from} s: {waited} ms");
+        let share = share(&run, SLOW, from, to);
+        assert!((0.94..1.01).contains(&(share / part)), "{from} s: {share}");
+    }
+}
+
+/// What looks like a queue and is none does not make the shaper fall for good.
+#[test]
+fn a_path_that_becomes_longer_does_not_shape_a_link_away() {
+    let longer = json!([{ "at": "6 s", "base_rtt": "55 ms" }]);
+    for gateway in ["shape", "both"] {
+        let spec = with(shaped_home(SLOW, 16, gateway), "/path/change", longer.clone());
+        let run = run(&with_downloads(spec, "cubic", 4, 0.0));
+        let then = share(&run, SLOW, 11.0, 16.0);
+        assert!((0.9..1.0).contains(&then), "{gateway}: {then}");
+        let waited = wait(&run, SLOW, 11.0, 16.0) - 25.0;
+        assert!((0.5..10.0).contains(&waited), "{gateway}: {waited} ms");
+    }
+}

@@ -40,6 +40,23 @@ fn a_wrong_download_over_quic_is_refused_with_its_field() {
 }
 
 #[test]
+fn a_gateway_that_sets_a_rate_needs_a_shaper_now_and_after_a_change() {
+    let shaper = json!({ "kind": "cake", "bandwidth": "1 Gb/s" });
+    for gateway in ["shape", "both"] {
+        let spec = with(empty_path(1), "/path/gateway", json!(gateway));
+        for queue in [json!({ "kind": "fq-codel" }), json!({ "kind": "cake" })] {
+            let refused = try_run(&with(spec.clone(), "/path/queue", queue)).unwrap_err();
+            assert!(refused.contains("path.queue") && refused.contains(gateway), "{refused}");
+        }
+        let spec = with(spec, "/path/queue", shaper.clone());
+        assert!(try_run(&spec).is_ok());
+        let change = json!([{ "at": "500 ms", "queue": { "kind": "drop-tail" } }]);
+        let refused = try_run(&with(spec, "/path/change", change)).unwrap_err();
+        assert!(refused.contains("path.queue"), "{refused}");
+    }
+}
+
+#[test]
 fn the_specification_that_the_others_are_made_from_runs() {
     assert!(try_run(&whole()).is_ok());
 }

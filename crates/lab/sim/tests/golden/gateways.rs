@@ -11,7 +11,8 @@ use std::fmt::Write;
 const HEAD: &str = "\
 80 ms and a queue of 250 packets; a steady stream of 6 Mb/s; CUBIC downloads: \"far\", \"near\" (40 ms) and a slow one (2 Mb/s
 until 15 s). Wi-Fi is 802.11n with one spatial stream; SAP-LAW is told 25 and 40 Mb/s; variants say what differs from the
-defaults; seed 1. All figures are of 10 s to 30 s. Rates are bytes on the wire at the client, RTTs those of a ping.
+defaults; the provider's line has the queue of 25 Mb/s in front of the home, which has a shaper with FQ-CoDel (target 30 ms for \"both\"); seed 1. All
+figures are of 10 s to 30 s. Rates are bytes on the wire at the client, RTTs those of a ping.
 
                                      rate Mb/s    stream's mean    RTT ms     dropped
 line     gateway  variant             far   near    wait ms      mean    p95  packets
@@ -20,13 +21,25 @@ line     gateway  variant             far   near    wait ms      mean    p95  pa
 const FROM: f64 = 10.0;
 const TO: f64 = 30.0;
 
-/// A line: its name, its capacity, and the capacity that a gateway is told.
+/// A line: its name, what differs of the path, and the capacity that a gateway is told.
 type Line = (&'static str, fn() -> Value, &'static str);
 
 const LINES: [Line; 2] = [
-    ("25 Mb/s", || json!("25 Mb/s"), "25 Mb/s"),
-    ("Wi-Fi", || json!({ "wifi": "802.11n", "streams": 1 }), "40 Mb/s"),
+    ("25 Mb/s", || json!({ "capacity": "25 Mb/s" }), "25 Mb/s"),
+    ("Wi-Fi", || json!({ "capacity": { "wifi": "802.11n", "streams": 1 } }), "40 Mb/s"),
 ];
+
+/// The provider's, with a shaper at home.
+const IN_FRONT: Line = ("provider", in_front, "25 Mb/s");
+
+fn in_front() -> Value {
+    let all = json!({ "rate": "1 Gb/s", "queue": "fq-codel" });
+    let queue =
+        json!({ "kind": "htb", "rate": "1 Gb/s", "default": "all", "class": { "all": all } });
+    let provider = json!({ "name": "provider", "place": "in-front", "capacity": "25 Mb/s",
+        "queue": { "kind": "drop-tail", "size": "250 packets" } });
+    json!({ "capacity": "1 Gb/s", "forward_delay": "0 s", "queue": queue, "hop": [provider] })
+}
 
 /// What a gateway is told beside what the row is about.
 fn needed(gateway: &str, capacity: &str) -> Value {
@@ -51,10 +64,20 @@ fn variants(gateway: &Description) -> Vec<(String, String)> {
     variants
 }
 
-fn scenario(capacity: Value, gateway: Value) -> Run {
-    let spec = with(empty_path(30), "/path/capacity", capacity);
-    let spec = with(spec, "/path/base_rtt", json!("80 ms"));
-    let spec = with(spec, "/path/queue/size", json!("250 packets"));
+fn scenario(line: &Value, gateway: Value) -> Run {
+    let mut spec = with(empty_path(30), "/path/base_rtt", json!("80 ms"));
+    spec = with(spec, "/path/queue/size", json!("250 packets"));
+    for (key, value) in line.as_object().unwrap() {
+        spec = with(spec, &format!("/path/{key}"), value.clone());
+    }
+    if gateway["kind"] == "both" {
+        // Above beta: what windows let wait is nothing for CoDel.
+        spec = with(
+            spec,
+            "/path/queue/class/all/queue",
+            json!({ "kind": "fq-codel", "target": "30 ms" }),
+        );
+    }
     let spec = with_stream(spec, fixed("6 Mb/s"), json!({}));
     let spec = with_tcp(spec, "cubic", json!({ "name": "far" }));
     let spec = with_tcp(spec, "cubic", json!({ "name": "near", "base_rtt": "40 ms" }));
@@ -79,16 +102,23 @@ fn row(line: &str, (gateway, variant): (&str, &str), run: &Run) -> String {
 
 pub fn table() -> String {
     let mut text = HEAD.to_owned();
-    for (line, capacity, told) in LINES {
+    let registry = Registry::standard();
+    let known = registry.path.known().gateways;
+    for (line, path, told) in LINES.into_iter().chain([IN_FRONT]) {
+        let is_shaped = line == IN_FRONT.0;
         let mut add = |gateway: &str, variant: &str, options: Value| {
-            let run = scenario(capacity(), options);
+            let run = scenario(&path(), options);
             writeln!(text, "{}", row(line, (gateway, variant), &run)).unwrap();
         };
         add("none", "-", needed("none", told));
-        for gateway in Registry::standard().path.known().gateways.descriptions() {
+        for gateway in known.descriptions() {
             let needed = needed(gateway.name, told);
+            let shapes = ["shape", "both"].contains(&gateway.name);
+            if shapes && !is_shaped {
+                continue;
+            }
             add(gateway.name, "-", needed.clone());
-            for (option, word) in variants(gateway) {
+            for (option, word) in variants(gateway).into_iter().filter(|_| !is_shaped) {
                 let chosen = with(needed.clone(), &format!("/{option}"), json!(word));
                 add(gateway.name, &format!("{option} {word}"), chosen);
             }
