@@ -11,6 +11,7 @@ from gameway.figures.facets import STEPS, legend, plain
 from gameway.metrics.source import finished_runs
 
 from .measures import (
+    BOTH,
     GAME,
     LINKS_MBPS,
     NOTHING,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 300, 220
 WAITS_MS = (0.3, 3000.0)
 """The axis of waits, which is logarithmic; what is beyond it is drawn at its end."""
-OVER_TIME = (NOTHING, WINDOWS, "CAKE at 95 %", "CAKE at 150 %")
+OVER_TIME = (NOTHING, WINDOWS, BOTH, "CAKE at 95 %", "CAKE at 150 %")
 """Variants whose waits are drawn over time."""
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 GAME, PROVIDER = "game", "provider"
 NOTHING, VOAP, WINDOWS = "nothing", "VoAP", "windows"
+FOLLOWING = SHAPE, BOTH = "shape", "both"
+"""Gateways that set the rate of the home's own queue."""
 SETTLED_S = 5.0
 JOINING_S = 1.0
 """From so long between two on, downloads begin one by one."""
@@ -68,12 +70,13 @@ def link_of(part: str) -> str:
 
 def variant_of(path: dict[str, Any], link_mbps: float) -> str:
     """What the home does: nothing, a gateway that lowers windows, or a shaper at a rate."""
-    kind = path["queue"]["kind"]
+    kind, gateway = path["queue"]["kind"], path.get("gateway", "none")
+    if gateway in FOLLOWING:
+        return str(gateway)
     if kind in SHAPERS:
         name, option = SHAPERS[kind]
         share = _core.parse_rate(path["queue"][option]) / 1e6 / link_mbps
         return f"{name} at {100.0 * share:.0f} %"
-    gateway = path.get("gateway", "none")
     known = str(gateway["kind"] if isinstance(gateway, dict) else gateway)
     return {"none": NOTHING, "voap": VOAP}.get(known, known)
 
@@ -119,7 +122,7 @@ def _row(part: str, run: Run) -> dict[str, Any]:
 
 def in_order(variants: Iterable[str]) -> list[str]:
     """Variants as the tables have them: gateways first, then each shaper from its right rate on."""
-    first = [NOTHING, VOAP, WINDOWS]
+    first = [NOTHING, VOAP, WINDOWS, SHAPE, BOTH]
     shapers = [f"{name} at {share} %" for name in (CAKE, FQ_CODEL) for share in (95, 70, 150)]
     order = {name: place for place, name in enumerate([*first, *shapers])}
     return sorted(set(variants), key=lambda name: (order.get(name, len(order)), name))

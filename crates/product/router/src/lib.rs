@@ -17,6 +17,7 @@ pub mod doctor;
 pub mod exceptions;
 mod metrics;
 mod netlink;
+mod pings;
 pub mod program;
 pub mod record;
 pub mod status;
