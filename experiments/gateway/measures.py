@@ -71,13 +71,13 @@ def link_of(part: str) -> str:
 def variant_of(path: dict[str, Any], link_mbps: float) -> str:
     """What the home does: nothing, a gateway that lowers windows, or a shaper at a rate."""
     kind, gateway = path["queue"]["kind"], path.get("gateway", "none")
-    if gateway in FOLLOWING:
-        return str(gateway)
+    known = str(gateway["kind"] if isinstance(gateway, dict) else gateway)
+    if known in FOLLOWING:
+        return known
     if kind in SHAPERS:
         name, option = SHAPERS[kind]
         share = _core.parse_rate(path["queue"][option]) / 1e6 / link_mbps
         return f"{name} at {100.0 * share:.0f} %"
-    known = str(gateway["kind"] if isinstance(gateway, dict) else gateway)
     return {"none": NOTHING, "voap": VOAP}.get(known, known)
 
 
