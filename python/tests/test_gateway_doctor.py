@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 REASON = why_not()
 pytestmark = [needs_live, pytest.mark.skipif(bool(REASON), reason=REASON)]
 NAMES = (
-    "kernel", "rights", "data path", "attachment", "interface", "other filters", "queues",
+    "kernel", "rights", "data path", "attachment", "own queue", "interface", "other filters", "queues",
     "flow tables", "offloads", "timestamps",
 )  # fmt: skip
 

@@ -51,7 +51,7 @@ def written(text: str, folder: Path) -> Iterator[str]:
 def test_the_example_is_a_configuration_and_has_every_key(space: str, tmp_path: Path) -> None:
     done = said("check", str(EXAMPLE))
     assert done.returncode == 0
-    assert done.stdout.startswith(f"{EXAMPLE}: fine; home br-lan, ")
+    assert done.stdout.startswith(f"{EXAMPLE}: fine; home br-lan, mode windows, ")
     # What is commented out is one, too, and runs.
     text = EXAMPLE.read_text("utf-8").replace('"br-lan"', f'"{LAN}"')
     text = text.replace("/run/gameway-gateway/br-lan.sock", str(tmp_path / "a.sock"))
@@ -81,6 +81,8 @@ def test_the_example_is_a_configuration_and_has_every_key(space: str, tmp_path: 
         ("", "home: is missing; write for example"),
         ("hom = 'lan'", "hom: is no option; did you mean home? known are"),
         ("home = 'lan'\nwindows.beta = '2 h'", "windows.beta: 2 h is not between 0 s and 1 h"),
+        ("home = 'lan'\nmode = 'shape'", 'shape.rate: is missing; mode "shape" needs a rate below'),
+        ("home = 'lan'\nshape.rate = '9 Gb'", "shape.rate: "),
         ("home = 'lan'\nleave_alone = [{address = 'x'}]", 'leave_alone.0.address: "x" is no addre'),
     ],
 )

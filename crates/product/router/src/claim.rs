@@ -48,8 +48,7 @@ impl Claim {
         let any = socket(AddressFamily::UNIX, SocketType::DGRAM, None);
         let any = any.map_err(|error| refused(error.into()))?;
         let Ok(index) = netdevice::name_to_index(&any, interface) else { return Ok(None) };
-        let name = format!("gameway-gateway/{index}");
-        let address = SocketAddr::from_abstract_name(name).map_err(refused)?;
+        let address = address(&index.to_string()).map_err(refused)?;
         match UnixListener::bind_addr(&address) {
             Ok(listener) => Ok(Some(Self { _listener: listener })),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -61,6 +60,22 @@ impl Claim {
             Err(error) => Err(refused(error)),
         }
     }
+
+    /// Takes the queue at the interface of this number, which one process guards; `None` while another one has it.
+    ///
+    /// # Errors
+    /// If the kernel gives no socket.
+    pub fn of_queue(index: u32) -> io::Result<Option<Self>> {
+        match UnixListener::bind_addr(&address(&format!("{index}/queue"))?) {
+            Ok(listener) => Ok(Some(Self { _listener: listener })),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn address(what: &str) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("gameway-gateway/{what}"))
 }
 
 #[cfg(test)]

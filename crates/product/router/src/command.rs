@@ -45,6 +45,7 @@ pub fn gateway(words: impl IntoIterator<Item = OsString>) -> u8 {
         Some(("status", options)) => asking::status(options),
         Some(("down", options)) => asking::down(options),
         Some(("doctor", options)) => up::doctor(options),
+        Some(("guard", options)) => up::guard(options),
         _ => Ok(()),
     };
     match done {
@@ -58,6 +59,7 @@ pub fn gateway(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn definition() -> Command {
     Command::new("gameway-gateway")
+        .subcommand(guard())
         .about("Keeps downloads of a home from queueing in front of its games")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
@@ -90,6 +92,12 @@ fn definition() -> Command {
                 .after_help("Each line is ok, a warning or a fault. The exit code is 0 without a fault, 1 with one, 2 for wrong options.")
                 .arg(flag("json", "One JSON object, for scripts: {\"checks\": [{name, state, found, mend}, ...]}")),
         )
+}
+
+/// What `up` starts beside itself, and nobody else.
+fn guard() -> Command {
+    let number = Arg::new("number").required(true).value_parser(value_parser!(u32));
+    Command::new("guard").hide(true).arg(number)
 }
 
 /// The options that say which gateway is meant.

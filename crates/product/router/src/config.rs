@@ -2,6 +2,7 @@
 //! experiment files are ([`gameway_units::declared`]).
 
 use crate::exceptions::{Exception, Exceptions};
+use crate::own_queue::ShapeConfig;
 use gameway_gateway::WindowsConfig;
 use gameway_units::declared::{self, Configuration, Declared, OptionError, Options};
 use schemars::JsonSchema;
@@ -17,6 +18,28 @@ const NAME_BYTES: usize = 15;
 /// A word is near another one from here on (Jaro and Winkler's measure; clap's bound for options).
 const NEAR: f64 = 0.7;
 
+/// What is done so that downloads do not queue in front of the home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Their windows are lowered.
+    #[default]
+    Windows,
+    /// They wait in a queue of the gateway's own, which is slower than the link.
+    Shape,
+}
+
+impl Mode {
+    /// As a file has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Windows => "windows",
+            Self::Shape => "shape",
+        }
+    }
+}
+
 /// What a file can say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,9 +47,15 @@ pub struct GatewayConfig {
     /// The interface towards the home: its bridge, mostly; packets pass it with the home's addresses.
     #[schemars(extend("examples" = ["br-lan"]))]
     pub home: String,
+    /// Whether windows are lowered, or downloads wait in a queue of the gateway's own.
+    #[serde(default)]
+    pub mode: Mode,
     /// How windows are lowered.
     #[serde(default)]
     pub windows: WindowsConfig,
+    /// The gateway's own queue.
+    #[serde(default)]
+    pub shape: ShapeConfig,
     /// Connections whose windows are left as they are.
     #[serde(default)]
     pub leave_alone: Vec<Exception>,
@@ -54,7 +83,9 @@ impl GatewayConfig {
     pub fn for_home(home: &str) -> Self {
         Self {
             home: home.to_owned(),
+            mode: Mode::default(),
             windows: WindowsConfig::default(),
+            shape: ShapeConfig::default(),
             leave_alone: Vec::new(),
             control: None,
         }
@@ -97,6 +128,9 @@ impl GatewayConfig {
             option: Some(format!("windows.{}", error.option.unwrap_or_default())),
             ..error
         })?;
+        if self.mode == Mode::Shape {
+            self.shape.rate()?;
+        }
         self.exceptions().map(|_| ())
     }
 
@@ -156,6 +190,7 @@ fn keys_around(key: &str) -> (Vec<Declared>, &str) {
     let schema = match key {
         _ if key == last => declared::schema::<GatewayConfig>(),
         _ if key.starts_with("windows") => declared::schema::<WindowsConfig>(),
+        _ if key.starts_with("shape") => declared::schema::<ShapeConfig>(),
         _ => declared::schema::<Exception>(),
     };
     (declared::list(&schema), last)
@@ -186,7 +221,8 @@ fn with_near_name(error: OptionError) -> OptionError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gameway_units::Duration;
+    use crate::own_queue::QueueKind;
+    use gameway_units::{Duration, Rate};
 
     fn refusal(text: &str) -> String {
         GatewayConfig::parse(text, None).expect_err(text).to_string()
@@ -203,6 +239,11 @@ mod tests {
         assert_eq!(config.control_socket(), Path::new("/run/gameway-gateway/br-lan.sock"));
         let other = GatewayConfig::parse(text, Some("lan")).expect("a configuration");
         assert_eq!(other.home, "lan");
+        let text =
+            "home = \"lan\"\nmode = \"shape\"\nshape = { rate = \"95 Mb/s\", queue = \"htb\" }\n";
+        let config = GatewayConfig::parse(text, None).expect("a configuration");
+        assert_eq!((config.mode, config.shape.queue), (Mode::Shape, QueueKind::Htb));
+        assert_eq!(config.shape.rate(), Ok(Rate::from_mbps(95)));
         let least = GatewayConfig::parse("", Some("lan")).expect("a configuration");
         assert_eq!(least, GatewayConfig::for_home("lan"));
     }
@@ -229,6 +270,21 @@ mod tests {
                 "home = \"lan\"\nwindows.beta = \"1 ms\"",
                 "windows.beta: 1 ms is below alpha, which is 5 ms",
             ),
+            ("home = \"lan\"\nmode = \"shpe\"", "mode: unknown variant `shpe`, expected `windows` or `shape`"),
+            (
+                "home = \"lan\"\nmode = \"shape\"",
+                "shape.rate: is missing; mode \"shape\" needs a rate below the link's: write for",
+            ),
+            (
+                "home = \"lan\"\nshape.rate = \"9 kb/s\"",
+                "shape.rate: 9 kb/s is not between 100 kb/s and 10 Gb/s",
+            ),
+            ("home = \"lan\"\nshape.rate = \"auto\"", "shape.rate: "),
+            (
+                "home = \"lan\"\nshape.queu = \"cake\"",
+                "shape.queu: is no option; did you mean queue? known are queue, rate",
+            ),
+            ("home = \"lan\"\nshape.queue = \"tbf\"", "shape.queue: unknown variant `tbf`, expected one of `auto`, `cake`, `htb`"),
             (
                 "home = \"lan\"\nleave_alone = [{}]",
                 "leave_alone.0: has neither an address nor a port",

@@ -96,8 +96,13 @@ impl Place {
 /// All checks, in their order, for a gateway at this interface.
 #[must_use]
 pub fn checks(home: &str) -> Vec<Check> {
-    let mut checks =
-        vec![machine::kernel(), machine::rights(), machine::data_path(), machine::attachment()];
+    let mut checks = vec![
+        machine::kernel(),
+        machine::rights(),
+        machine::data_path(),
+        machine::attachment(),
+        machine::own_queue(),
+    ];
     let found = match check_interface(home) {
         Ok(()) => netlink::interfaces().map_err(|error| error.to_string()),
         Err(why) => Err(why),

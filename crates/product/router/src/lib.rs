@@ -17,7 +17,7 @@ pub mod doctor;
 pub mod exceptions;
 mod metrics;
 mod netlink;
-mod pings;
+pub mod own_queue;
 pub mod program;
 pub mod record;
 pub mod status;

@@ -24,6 +24,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// The family that has the number 0, `NETLINK_ROUTE`.
 const ROUTE: Option<Protocol> = None;
 const HEADER: usize = 16;
+const GET_LINK: u16 = 18;
 const REQUEST: u16 = 0x1;
 const DUMP: u16 = 0x300;
 const ERROR: u16 = 2;
@@ -47,6 +48,8 @@ pub struct Interface {
     pub kind: String,
     /// The number of the bridge of which it is a port.
     pub master: Option<u32>,
+    /// Its longest packets, without their link header.
+    pub mtu: u32,
 }
 
 /// A table of flows that pass without the rest of the network stack (nftables).
@@ -67,10 +70,19 @@ pub struct Qdisc {
     pub interface: u32,
     /// "fq_codel", "clsact", ...
     pub kind: String,
+    /// Its own number; 0: one that the kernel put there by itself.
+    pub handle: u32,
+    /// Whose place it has: [`ROOT`], or a class.
+    pub parent: u32,
 }
 
+/// The parent of an interface's first queue.
+pub const ROOT: u32 = u32::MAX;
+/// The length of the head of tc's messages.
+pub const TC_HEAD: usize = 20;
+
 /// Attributes one after the other; what is cut short ends them.
-fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);
         let kind = u16_at(bytes, 2)? & TYPE;
@@ -80,7 +92,8 @@ fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-fn find(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+/// The first attribute of a type.
+pub fn find(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     attributes(bytes).find(|(kind, _)| *kind == wanted).map(|(_, value)| value)
 }
 
@@ -88,7 +101,8 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+/// A number in the machine's order.
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
@@ -97,7 +111,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+/// An attribute, filled up to whole words.
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
     let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
     bytes.extend_from_slice(value);
@@ -150,6 +165,10 @@ impl Netlink {
                     DONE => return Ok(found),
                     ERROR => {
                         let code = u32_at(content, 0).unwrap_or(0).cast_signed();
+                        // An error of 0 is consent, where that was asked for.
+                        if code == 0 {
+                            return Ok(found);
+                        }
                         return Err(io::Error::from_raw_os_error(code.saturating_neg()));
                     }
                     _ => found.push(content.to_vec()),
@@ -171,13 +190,25 @@ impl Netlink {
 /// # Errors
 /// What the kernel says.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
-    const GET_LINK: u16 = 18;
     let found = Netlink::open(ROUTE)?.list(GET_LINK, &[0; 16])?;
     Ok(found.iter().filter_map(|message| interface(message)).collect())
 }
 
+/// The interface of this number, whatever it is called by now.
+///
+/// # Errors
+/// What the kernel says: `ENODEV` if there is none.
+pub fn interface_at(index: u32) -> io::Result<Interface> {
+    let mut content = [0; 16];
+    content[4..8].copy_from_slice(&index.to_ne_bytes());
+    let found = Netlink::open(ROUTE)?.ask(GET_LINK, 0, &content)?;
+    let read = found.first().and_then(|message| interface(message));
+    read.ok_or_else(|| io::Error::other("the kernel's answer is no interface"))
+}
+
 fn interface(message: &[u8]) -> Option<Interface> {
     const NAME: u16 = 3;
+    const MTU: u16 = 4;
     const MASTER: u16 = 10;
     const LINK_INFO: u16 = 18;
     const INFO_KIND: u16 = 1;
@@ -193,6 +224,7 @@ fn interface(message: &[u8]) -> Option<Interface> {
         has_carrier: flags & LOWER_UP != 0,
         kind: kind.map(text).unwrap_or_default(),
         master: find(rest, MASTER).and_then(|value| u32_at(value, 0)),
+        mtu: find(rest, MTU).and_then(|value| u32_at(value, 0)).unwrap_or(0),
     })
 }
 
@@ -202,13 +234,35 @@ fn interface(message: &[u8]) -> Option<Interface> {
 /// What the kernel says.
 pub fn qdiscs() -> io::Result<Vec<Qdisc>> {
     const GET_QDISC: u16 = 38;
+    let found = Netlink::open(ROUTE)?.list(GET_QDISC, &[0; TC_HEAD])?;
+    Ok(found.iter().filter_map(|message| qdisc(message)).collect())
+}
+
+fn qdisc(message: &[u8]) -> Option<Qdisc> {
     const KIND: u16 = 1;
-    let found = Netlink::open(ROUTE)?.list(GET_QDISC, &[0; 20])?;
-    let of = |message: &Vec<u8>| {
-        let kind = text(find(message.get(20..)?, KIND)?);
-        Some(Qdisc { interface: u32_at(message, 4)?, kind })
-    };
-    Ok(found.iter().filter_map(of).collect())
+    let kind = text(find(message.get(TC_HEAD..)?, KIND)?);
+    let number = |at| u32_at(message, at);
+    Some(Qdisc { interface: number(4)?, handle: number(8)?, parent: number(12)?, kind })
+}
+
+/// One request of tc that changes something, or asks of one object: its answer, empty where there is none but consent.
+///
+/// # Errors
+/// What the kernel says.
+pub fn traffic_control(
+    kind: u16,
+    flags: u16,
+    interface: u32,
+    [handle, parent]: [u32; 2],
+    attributes: &[u8],
+) -> io::Result<Vec<u8>> {
+    let mut content = vec![0; TC_HEAD];
+    for (at, value) in [(4, interface), (8, handle), (12, parent)] {
+        content[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+    content.extend_from_slice(attributes);
+    let answer = Netlink::open(ROUTE)?.ask(kind, flags, &content)?;
+    Ok(answer.into_iter().next().unwrap_or_default())
 }
 
 /// What stands in front of an interface as filters of its `clsact`, in both directions: names of BPF programs, else kinds.
@@ -349,6 +403,7 @@ mod tests {
                 interface(content);
                 filter(content);
                 flow_table(content);
+                qdisc(content);
                 active_features(content);
             }
             let _ = (interface(&bytes), filter(&bytes), flow_table(&bytes), active_features(&bytes));

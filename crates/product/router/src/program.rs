@@ -7,6 +7,7 @@
 
 use crate::data_path::{DataPath, DataPathError};
 use crate::exceptions::Exceptions;
+use crate::own_queue::{self, OwnQueue, QueueError, QueueKind};
 use crate::record::Record;
 use crate::status::Status;
 use crate::watch::Watch;
@@ -14,7 +15,7 @@ use gameway_gateway::{Gateway, Home, Limit, Packet, Passage, WindowsConfig};
 use gameway_path::Header;
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_runtime::stop::Stop;
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeMap;
 
 const LOOK: Duration = Duration::from_millis(5);
@@ -27,10 +28,26 @@ const REPORT: Duration = Duration::from_secs(1);
 pub struct Config {
     /// The interface towards the home: a bridge, mostly.
     pub home: String,
+    /// Whether windows are lowered.
+    pub lowers_windows: bool,
+    /// The gateway's own queue and its rate, if it has one.
+    pub queue: Option<(QueueKind, Rate)>,
     /// Of the algorithm.
     pub windows: WindowsConfig,
     /// What the algorithm is told nothing of.
     pub exceptions: Exceptions,
+}
+
+/// Why a gateway does not run, or does not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Its data path.
+    #[error(transparent)]
+    DataPath(#[from] DataPathError),
+    /// Its queue.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
 }
 
 /// The algorithm, and the limits that the data path has from it.
@@ -40,16 +57,22 @@ struct Steering {
     limits: BTreeMap<Header, Limit>,
     exceptions: Exceptions,
     watch: Watch,
+    lowers_windows: bool,
+    /// The gateway's own, and the rate that it is to have.
+    queue: Option<(OwnQueue, Rate)>,
 }
 
 impl Steering {
-    fn new(config: &Config) -> Self {
-        Self {
-            gateway: Home::windows(config.windows),
+    fn new(config: &Config) -> Result<Self, QueueError> {
+        let install = |(kind, rate)| Ok((OwnQueue::install(&config.home, kind, rate)?, rate));
+        Ok(Self {
+            gateway: Windows::new(config.windows),
             limits: BTreeMap::new(),
             exceptions: config.exceptions.clone(),
             watch: Watch::default(),
-        }
+            lowers_windows: config.lowers_windows,
+            queue: config.queue.map(install).transpose()?,
+        })
     }
 
     fn on_record(&mut self, now: Instant, record: &Record) {
@@ -79,10 +102,15 @@ impl Steering {
     }
 
     /// A period has ended.
-    fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), DataPathError> {
+    fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), RunError> {
         self.gateway.on_deadline(now, None);
+        if let Some((queue, rate)) = &mut self.queue {
+            queue.set_rate(*rate)?;
+        }
         let mut wanted = BTreeMap::new();
-        self.gateway.limits(&mut |limit| _ = wanted.insert(limit.header, limit));
+        if self.lowers_windows {
+            self.gateway.limits(&mut |limit| _ = wanted.insert(limit.header, limit));
+        }
         for (header, limit) in &wanted {
             let known = self.limits.get(header).map(|known| (known.wanted, known.least));
             if known != Some((limit.wanted, limit.least)) {
@@ -105,7 +133,8 @@ impl Steering {
         now: Instant,
         home: &str,
         data_path: &DataPath,
-    ) -> Result<Status, DataPathError> {
+    ) -> Result<Status, RunError> {
+        let own_queue = self.queue.as_mut().map(|(queue, _)| queue.follow()).transpose()?;
         let counters = data_path.counters()?;
         self.watch.take_rates(now);
         let [to_home, from_home] = self.watch.rates();
@@ -116,6 +145,7 @@ impl Steering {
             time_s: (now - Instant::ZERO).as_secs_f64(),
             wait_ms: self.gateway.wait().map(Duration::as_millis_f64),
             wait_minute: self.watch.minute(),
+            own_queue,
             limited: self.limits.len(),
             segments: counters.segments,
             lowered: counters.lowered,
@@ -135,19 +165,17 @@ impl Steering {
 ///
 /// # Errors
 ///
-/// The kernel takes no data path, or there is no such interface.
-pub fn run(
-    config: &Config,
-    stop: &Stop,
-    tell: &mut dyn FnMut(&Status),
-) -> Result<(), DataPathError> {
+/// The kernel takes no data path or no queue, there is no such interface, or, with a queue, not any more.
+pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Result<(), RunError> {
     let start_ns = Clock::monotonic_ns();
     let clock = Clock::new(start_ns);
     let mut data_path = DataPath::load()?;
     data_path.beat(start_ns)?;
     data_path.attach(&config.home)?;
     let mut beaten = Instant::ZERO;
-    let mut steering = Steering::new(config);
+    // Also for a gateway without a queue: one that was killed may have had one.
+    own_queue::remove_left(&config.home)?;
+    let mut steering = Steering::new(config)?;
     // The first line says that it is there.
     let mut next_report = Instant::ZERO;
     while !stop.is_asked() {

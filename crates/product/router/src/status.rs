@@ -1,5 +1,6 @@
 //! What is so at a moment: as the control socket and the lines of the program tell it, and as a terminal shows it.
 
+use crate::own_queue::OwnQueueStatus;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -17,6 +18,9 @@ pub struct Status {
     pub wait_ms: Option<f64>,
     /// The same over the last minute.
     pub wait_minute: Option<WaitMinute>,
+    /// The gateway's own queue, in mode `shape`.
+    #[serde(default)]
+    pub own_queue: Option<OwnQueueStatus>,
     /// TCP connections whose windows are lowered.
     pub limited: usize,
     /// TCP segments that passed since the start.
@@ -111,8 +115,12 @@ impl Status {
             let (median, p99) = (millis(minute.median_ms), millis(minute.p99_ms));
             let _ = write!(text, "; last minute {median} (median), {p99} (99 %)");
         }
+        text.push('\n');
+        if let Some(queue) = &self.own_queue {
+            text += &queue.shown();
+        }
         let (to, from) = (rate(self.to_home_bps), rate(self.from_home_bps));
-        let _ = writeln!(text, "\nTCP to the home, from it    {to}, {from}");
+        let _ = writeln!(text, "TCP to the home, from it    {to}, {from}");
         let _ = writeln!(
             text,
             "segments                    {}; {} windows lowered; {} records lost",
@@ -198,6 +206,7 @@ mod tests {
             time_s: 3725.5,
             wait_ms: Some(12.34),
             wait_minute: Some(WaitMinute { median_ms: 9.87, p99_ms: 18.2, readings: 300 }),
+            own_queue: None,
             limited: 1,
             segments: 123_456,
             lowered: 789,

@@ -2,10 +2,11 @@
 
 use super::{Refusal, given, say};
 use crate::claim::Claim;
-use crate::config::{FILE, GatewayConfig, check_interface};
+use crate::config::{FILE, GatewayConfig, Mode, check_interface};
 use crate::control::{self, Board};
 use crate::data_path::DataPathError;
 use crate::doctor::{State, checks};
+use crate::own_queue;
 use crate::program::{Config, run};
 use crate::status::Status;
 use clap::ArgMatches;
@@ -69,7 +70,17 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
         let _ = sd_notify::notify(&[state]);
         is_told = true;
     };
-    let steered = Config { home: config.home, windows: config.windows, exceptions };
+    let queue = match config.mode {
+        Mode::Windows => None,
+        Mode::Shape => Some((config.shape.queue, config.shape.rate().map_err(Refusal::wrong)?)),
+    };
+    let steered = Config {
+        home: config.home,
+        lowers_windows: config.mode == Mode::Windows,
+        queue,
+        windows: config.windows,
+        exceptions,
+    };
     run(&steered, &stop, &mut tell).map_err(Refusal::failed)
 }
 
@@ -78,9 +89,10 @@ pub fn check(options: &ArgMatches) -> Result<(), Refusal> {
     let Some(file) = given(options, "file") else { return Ok(()) };
     let config = GatewayConfig::read(file, None).map_err(Refusal::wrong)?;
     say(&format!(
-        "{}: fine; home {}, control {}, {}\n",
+        "{}: fine; home {}, mode {}, control {}, {}\n",
         file.display(),
         config.home,
+        config.mode.name(),
         config.control_socket().display(),
         match config.leave_alone.len() {
             0 => "nothing left alone".to_owned(),
@@ -108,4 +120,11 @@ pub fn doctor(options: &ArgMatches) -> Result<(), Refusal> {
             "{faults} faults; a gateway cannot work here before they are mended"
         ))),
     }
+}
+
+/// Waits until the gateway that has started it has ended, and takes its queue away.
+pub fn guard(options: &ArgMatches) -> Result<(), Refusal> {
+    let interface = options.get_one("number").copied().unwrap_or(0);
+    own_queue::guard(interface)
+        .map_err(|error| Refusal::failed(format!("the guardian of the gateway's queue: {error}")))
 }

@@ -3,6 +3,7 @@
 use super::{Check, Place};
 use crate::data_path::DataPath;
 use crate::netlink::Interface;
+use crate::own_queue::{KernelQueues, told};
 use aya::util::KernelVersion;
 
 /// BPF's ring, by which the data path tells of segments, came with 5.8; 5.10 is the oldest that is still maintained.
@@ -77,6 +78,17 @@ pub(super) fn attachment() -> Check {
             NAME,
             "by filters of clsact: what kill -9 leaves does nothing after a second, and the next start takes it away",
         ),
+    }
+}
+
+/// Whether a gateway could have a queue of its own.
+pub(super) fn own_queue() -> Check {
+    const NAME: &str = "own queue";
+    let mend = "for mode \"shape\", load sch_cake or sch_htb (OpenWrt: kmod-sched-cake, kmod-sched-core); mode \"windows\" needs none";
+    match KernelQueues::of_this_kernel().map(told) {
+        Ok(Some(found)) => Check::ok(NAME, found),
+        Ok(None) => Check::warning(NAME, "the kernel has no CAKE and no HTB", mend),
+        Err(error) => Check::warning(NAME, format!("the kernel does not tell: {error}"), mend),
     }
 }
 

@@ -11,6 +11,7 @@
 use super::{Check, Place};
 use crate::data_path::{is_own, programs_at};
 use crate::netlink::{self, FlowTable, Interface, Qdisc};
+use crate::own_queue::is_own as is_own_queue;
 
 /// Queues that hold nothing back, or hold it shortly: Linux's defaults, and what tc hangs filters on.
 const PLAIN: [&str; 7] = ["noqueue", "fq_codel", "fq", "pfifo_fast", "mq", "clsact", "ingress"];
@@ -54,7 +55,8 @@ pub(super) fn queues(place: &Place) -> Check {
 fn queues_of(place: &Place, all: &[Qdisc]) -> Check {
     const NAME: &str = "queues";
     let kinds_of = |one: &Interface| {
-        let own = all.iter().filter(|queue| queue.interface == one.index);
+        let own =
+            all.iter().filter(|queue| queue.interface == one.index && !is_own_queue(queue.handle));
         own.map(|queue| queue.kind.clone()).collect::<Vec<_>>()
     };
     let found = place.all().flat_map(|one| {
@@ -65,6 +67,11 @@ fn queues_of(place: &Place, all: &[Qdisc]) -> Check {
         .map(|(name, kind)| format!("{kind} at {name}"))
         .collect();
     shaping.dedup();
+    let has_own =
+        all.iter().any(|one| one.interface == place.home.index && is_own_queue(one.handle));
+    if shaping.is_empty() && has_own {
+        return Check::ok(NAME, "the queue of a gateway in mode \"shape\", and no others");
+    }
     if shaping.is_empty() {
         return Check::ok(NAME, "nothing that shapes towards the home");
     }
@@ -161,10 +168,11 @@ fn unknown(name: &'static str, error: &std::io::Error) -> Check {
 mod tests {
     use super::super::State;
     use super::*;
+    use crate::own_queue::HANDLE;
 
     fn interface(index: u32, name: &str, kind: &str) -> Interface {
         let (name, kind) = (name.to_owned(), kind.to_owned());
-        Interface { index, name, is_up: true, has_carrier: true, kind, master: None }
+        Interface { index, name, is_up: true, has_carrier: true, kind, master: None, mtu: 1500 }
     }
 
     fn place() -> Place {
@@ -194,9 +202,16 @@ mod tests {
 
     #[test]
     fn a_shaper_towards_the_home_is_told() {
-        let queue = |interface, kind: &str| Qdisc { interface, kind: kind.to_owned() };
+        let with_handle = |interface, kind: &str, handle| {
+            let kind = kind.to_owned();
+            Qdisc { interface, kind, handle, parent: netlink::ROOT }
+        };
+        let queue = |interface, kind| with_handle(interface, kind, 0x1_0000);
         let plain = [queue(2, "noqueue"), queue(3, "fq_codel"), queue(9, "htb")];
         assert_eq!(queues_of(&place(), &plain).state, State::Ok);
+        let own = queues_of(&place(), &[with_handle(2, "htb", HANDLE)]);
+        assert_eq!(own.state, State::Ok);
+        assert!(own.found.starts_with("the queue of a gateway"), "{}", own.found);
         let shaped = queues_of(&place(), &[queue(3, "cake"), queue(2, "htb")]);
         assert_eq!(shaped.state, State::Warning);
         assert!(shaped.found.starts_with("htb at br-lan, cake at lan1: "), "{}", shaped.found);

@@ -1,0 +1,426 @@
+//! The gateway's own queue towards the home: HTB or CAKE of the kernel at the home's interface, with a rate below the link's, so that packets wait
+//! here, where a game's need not, and not in front of the home.
+//!
+//! Model: `layout` says of which queues and classes it consists for a rate, `kernel` sends them, and a second process
+//! (`guardian`) takes them away if this one cannot. The queue is at the interface's root with a number of its own
+//! ([`HANDLE`]), by which the gateway, its guardian and the next start recognise it. What the kernel has put at the root
+//! by itself comes back when it goes; what somebody else has put there is refused.
+//!
+//! A change of the rate changes options in place: nothing that waits is lost.
+
+mod guardian;
+mod kernel;
+mod layout;
+mod shown;
+
+pub use guardian::guard;
+pub use layout::{GAME, HANDLE, is_own};
+pub use shown::{Class, OwnQueueStatus};
+
+use crate::netlink::{self, ROOT};
+use gameway_runtime::clock::sleep;
+use gameway_units::declared::OptionError;
+use gameway_units::{Duration, Rate};
+use guardian::Guardian;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// At the end, what waits is let go before the queue is taken away.
+const OPEN: Rate = Rate::from_mbps(10_000);
+const OPEN_STEP: Duration = Duration::from_millis(1);
+const OPEN_STEPS: u32 = 20;
+
+/// Which queue of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueKind {
+    /// CAKE where the kernel has it, else HTB.
+    #[default]
+    Auto,
+    /// CAKE.
+    Cake,
+    /// HTB with two classes, and FQ-CoDel where the kernel has it.
+    Htb,
+}
+
+/// What can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ShapeConfig {
+    /// what the home gets at most, with Ethernet headers: below what the link carries, so that nothing waits in front of it
+    #[schemars(extend("x-min" = "100 kb/s", "x-max" = "10 Gb/s", "x-none" = "none; must be given in mode shape", "examples" = ["95 Mb/s"]))]
+    pub rate: Option<Rate>,
+    /// which queue of the kernel shapes
+    pub queue: QueueKind,
+}
+
+impl ShapeConfig {
+    /// The rate of a gateway that shapes.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn rate(&self) -> Result<Rate, OptionError> {
+        self.rate.ok_or_else(|| OptionError {
+            option: Some("shape.rate".to_owned()),
+            why: "is missing; mode \"shape\" needs a rate below the link's: write for example \"95 Mb/s\" for a link of 100 Mb/s".to_owned(),
+        })
+    }
+}
+
+/// Of the queues that it can consist of, those that this kernel has, built in or as a module that could be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelQueues {
+    /// CAKE (Linux 4.19).
+    pub cake: bool,
+    /// HTB.
+    pub htb: bool,
+    /// FQ-CoDel.
+    pub fq_codel: bool,
+    /// TBF, which splits what the kernel has joined.
+    pub tbf: bool,
+}
+
+impl KernelQueues {
+    /// Asks the kernel.
+    ///
+    /// # Errors
+    /// Who asks may not administer the network.
+    pub fn of_this_kernel() -> io::Result<Self> {
+        kernel::queues()
+    }
+
+    /// What is best, and why; `None` if the kernel has nothing of the kind.
+    fn choice(self, wanted: QueueKind) -> Option<(Discipline, String)> {
+        let htb = Discipline::Htb { has_fq_codel: self.fq_codel, splits: self.tbf };
+        match wanted {
+            QueueKind::Auto if self.cake => {
+                let why = "it splits what the kernel joins, and shares by machine and flow";
+                Some((Discipline::Cake, why.to_owned()))
+            }
+            QueueKind::Auto if self.htb => {
+                Some((htb, format!("no CAKE in this kernel{}", self.lacks())))
+            }
+            QueueKind::Cake if self.cake => Some((Discipline::Cake, "as configured".to_owned())),
+            QueueKind::Htb if self.htb => Some((htb, format!("as configured{}", self.lacks()))),
+            _ => None,
+        }
+    }
+
+    /// What a queue of HTB has to do without.
+    fn lacks(self) -> String {
+        let fifo = "; no FQ-CoDel in this kernel: a fifo of 50 ms, without ECN";
+        let joined = "; no TBF in this kernel: packets that it joins stay joined";
+        let lacking = [(self.fq_codel, fifo), (self.tbf, joined)];
+        lacking.iter().filter(|(has, _)| !has).map(|(_, told)| *told).collect()
+    }
+}
+
+/// Of which queues of the kernel it consists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Discipline {
+    Cake,
+    Htb { has_fq_codel: bool, splits: bool },
+}
+
+impl Discipline {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cake => "CAKE",
+            Self::Htb { has_fq_codel: true, .. } => "HTB and FQ-CoDel",
+            Self::Htb { has_fq_codel: false, .. } => "HTB and a fifo",
+        }
+    }
+}
+
+/// Why there is no queue, or none any more.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueueError {
+    /// The kernel has not what was asked for.
+    #[error(
+        "the kernel has no {0} (sch_htb, sch_cake); load the module, take another `shape.queue`, or mode \"windows\""
+    )]
+    Lacking(&'static str),
+    /// Somebody else's queue is in its place.
+    #[error(
+        "{interface} has a queue of somebody else, {kind} {:x}:, which the gateway leaves alone; `tc qdisc delete dev {interface} root` takes it away, or take mode \"windows\"",
+        handle >> 16
+    )]
+    Foreign {
+        /// The interface.
+        interface: String,
+        /// "htb", "cake", ...
+        kind: String,
+        /// Its number.
+        handle: u32,
+    },
+    /// The interface has gone.
+    #[error(
+        "the interface {0} has vanished, and the gateway's queue with it; start the gateway when it is back"
+    )]
+    Vanished(String),
+    /// What the kernel said otherwise.
+    #[error("the gateway's queue at {interface}: {what}: {why}")]
+    Kernel {
+        /// The interface.
+        interface: String,
+        /// What was tried.
+        what: &'static str,
+        /// Its answer.
+        why: io::Error,
+    },
+}
+
+/// Takes away what gateways that were killed have left at this interface. Gives whether there was anything.
+///
+/// # Errors
+/// What the kernel says.
+pub fn remove_left(interface: &str) -> Result<bool, QueueError> {
+    let failed =
+        |why| QueueError::Kernel { interface: interface.to_owned(), what: "what was left", why };
+    let all = netlink::interfaces().map_err(failed)?;
+    match all.iter().find(|one| one.name == interface) {
+        Some(own) => kernel::remove(own.index).map_err(failed),
+        None => Ok(false),
+    }
+}
+
+/// The queue while it is there; it goes when this is dropped.
+#[derive(Debug)]
+pub struct OwnQueue {
+    name: String,
+    interface: u32,
+    mtu: u32,
+    discipline: Discipline,
+    why: String,
+    rate: Rate,
+    guardian: Guardian,
+    /// How often somebody else took it away, or its guardian while this process did not run.
+    renewals: u64,
+}
+
+impl OwnQueue {
+    /// Puts it at an interface.
+    ///
+    /// # Errors
+    /// Somebody else's queue is there, the kernel has none of the kind or refuses it; then nothing of it is left.
+    pub fn install(interface: &str, kind: QueueKind, rate: Rate) -> Result<Self, QueueError> {
+        let failed =
+            |what| move |why| QueueError::Kernel { interface: interface.to_owned(), what, why };
+        let all = netlink::interfaces().map_err(failed("interfaces"))?;
+        let own = all.iter().find(|one| one.name == interface);
+        let own = own.ok_or_else(|| QueueError::Vanished(interface.to_owned()))?;
+        let has = KernelQueues::of_this_kernel().map_err(failed("what the kernel has"))?;
+        let (discipline, why) = has.choice(kind).ok_or(QueueError::Lacking(match kind {
+            QueueKind::Cake => "CAKE",
+            QueueKind::Htb => "HTB",
+            QueueKind::Auto => "CAKE and no HTB",
+        }))?;
+        // It waits until that of a killed gateway has done its work.
+        let guardian = Guardian::start(own.index).map_err(failed("its guardian"))?;
+        kernel::remove(own.index).map_err(failed("what was left"))?;
+        let (name, interface, mtu) = (own.name.clone(), own.index, own.mtu);
+        let queue = Self { name, interface, mtu, discipline, why, rate, guardian, renewals: 0 };
+        queue.check_place()?;
+        queue.put()?;
+        Ok(queue)
+    }
+
+    fn failed(&self, what: &'static str) -> impl Fn(io::Error) -> QueueError {
+        let interface = self.name.clone();
+        move |why| QueueError::Kernel { interface: interface.clone(), what, why }
+    }
+
+    /// Whether the root of the interface is free: the kernel's own choice has no number.
+    fn check_place(&self) -> Result<(), QueueError> {
+        let all = netlink::qdiscs().map_err(self.failed("queues"))?;
+        let is_foreign = |one: &&netlink::Qdisc| {
+            one.interface == self.interface
+                && one.parent == ROOT
+                && one.handle & !0xffff != 0
+                && one.handle != HANDLE
+        };
+        match all.iter().find(is_foreign) {
+            Some(one) => Err(QueueError::Foreign {
+                interface: self.name.clone(),
+                kind: one.kind.clone(),
+                handle: one.handle,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// All or nothing.
+    fn put(&self) -> Result<(), QueueError> {
+        for piece in layout::layout(self.discipline, self.rate, self.mtu) {
+            if let Err(why) = kernel::add(self.interface, &piece) {
+                let _ = kernel::remove(self.interface);
+                return Err(self.failed("the kernel does not take it")(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rate that it has.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Changes its rate; what waits stays.
+    ///
+    /// # Errors
+    /// As of [`Self::follow`].
+    pub fn set_rate(&mut self, rate: Rate) -> Result<(), QueueError> {
+        if rate == self.rate {
+            return Ok(());
+        }
+        let old = std::mem::replace(&mut self.rate, rate);
+        self.change_from(old, self.mtu)
+    }
+
+    /// Sends what differs from what is there.
+    fn change_from(&mut self, rate: Rate, mtu: u32) -> Result<(), QueueError> {
+        let is = layout::layout(self.discipline, rate, mtu);
+        let wanted = layout::layout(self.discipline, self.rate, self.mtu);
+        for piece in wanted.iter().filter(|piece| !is.contains(piece)) {
+            match kernel::change(self.interface, piece) {
+                Ok(()) => {}
+                Err(error) if kernel::is_missing(&error) => return self.renew(),
+                Err(error) => return Err(self.failed("its rate")(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// It is not there any more: puts it back, unless somebody else's is there.
+    fn renew(&mut self) -> Result<(), QueueError> {
+        self.current()?;
+        self.check_place()?;
+        kernel::remove(self.interface).map_err(self.failed("what was left"))?;
+        self.put()?;
+        self.renewals += 1;
+        Ok(())
+    }
+
+    /// The interface as it is now; the queue is at its number, whatever its name.
+    fn current(&self) -> Result<netlink::Interface, QueueError> {
+        netlink::interface_at(self.interface).map_err(|error| {
+            if kernel::is_missing(&error) {
+                return QueueError::Vanished(self.name.clone());
+            }
+            self.failed("its interface")(error)
+        })
+    }
+
+    /// Says to the guardian that this process lives, follows the interface, and gives what was counted. Each second.
+    ///
+    /// # Errors
+    /// The interface has vanished, somebody else's queue is in place of this one, or the kernel does not answer.
+    pub fn follow(&mut self) -> Result<OwnQueueStatus, QueueError> {
+        if !self.guardian.beat() {
+            self.guardian = Guardian::start(self.interface).map_err(self.failed("its guardian"))?;
+        }
+        let interface = self.current()?;
+        self.name = interface.name;
+        let old = std::mem::replace(&mut self.mtu, interface.mtu);
+        if old != self.mtu {
+            self.change_from(self.rate, old)?;
+        }
+        let classes = match kernel::classes(self.interface, self.discipline) {
+            Err(error) if kernel::is_missing(&error) => {
+                self.renew()?;
+                kernel::classes(self.interface, self.discipline)
+            }
+            other => other,
+        };
+        let [game, others] = classes.map_err(self.failed("its figures"))?;
+        Ok(OwnQueueStatus {
+            kind: self.discipline.name().to_owned(),
+            why: self.why.clone(),
+            rate_bps: self.rate.as_bps(),
+            renewals: self.renewals,
+            game,
+            others,
+        })
+    }
+
+    /// Lets go what waits, as far as the home takes it at once.
+    fn empty(&self) {
+        for piece in layout::layout(self.discipline, OPEN, self.mtu) {
+            if kernel::change(self.interface, &piece).is_err() {
+                return;
+            }
+        }
+        for _ in 0..OPEN_STEPS {
+            let classes = kernel::classes(self.interface, self.discipline);
+            if classes.is_err()
+                || classes.is_ok_and(|all| all.iter().all(|one| one.backlog_packets == 0))
+            {
+                return;
+            }
+            sleep(OPEN_STEP);
+        }
+    }
+}
+
+/// In a line, what a gateway that shapes would use here; `None`: this kernel has nothing of the kind.
+#[must_use]
+pub fn told(has: KernelQueues) -> Option<String> {
+    let (discipline, why) = has.choice(QueueKind::Auto)?;
+    Some(format!("mode \"shape\" would use {}: {why}", discipline.name()))
+}
+
+impl Drop for OwnQueue {
+    fn drop(&mut self) {
+        self.empty();
+        // What fails here, the guardian does when its pipe ends, right after this.
+        let _ = kernel::remove(self.interface);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: KernelQueues = KernelQueues { cake: true, htb: true, fq_codel: true, tbf: true };
+
+    #[test]
+    fn what_the_kernel_has_decides_and_the_reason_is_said() {
+        let without_cake = KernelQueues { cake: false, ..ALL };
+        let least = KernelQueues { fq_codel: false, tbf: false, ..without_cake };
+        let nothing = KernelQueues { htb: false, ..least };
+        for (has, wanted, name, why) in [
+            (ALL, QueueKind::Auto, "CAKE", "it splits"),
+            (ALL, QueueKind::Htb, "HTB and FQ-CoDel", "as configured"),
+            (without_cake, QueueKind::Auto, "HTB and FQ-CoDel", "no CAKE in this kernel"),
+            (
+                least,
+                QueueKind::Auto,
+                "HTB and a fifo",
+                "no CAKE in this kernel; no FQ-CoDel in this kernel: a fifo of 50 ms, without ECN; no TBF in",
+            ),
+        ] {
+            let (discipline, told) = has.choice(wanted).expect("a queue");
+            assert_eq!(discipline.name(), name);
+            assert!(told.starts_with(why), "{told}");
+        }
+        assert!(without_cake.choice(QueueKind::Cake).is_none());
+        assert!(
+            nothing.choice(QueueKind::Auto).is_none() && nothing.choice(QueueKind::Htb).is_none()
+        );
+        assert_eq!(told(nothing), None);
+    }
+
+    #[test]
+    fn a_queue_of_somebody_else_is_named_with_what_to_do() {
+        let interface = "lan".to_owned();
+        let told = QueueError::Foreign { interface, kind: "tbf".to_owned(), handle: 0x5_0000 };
+        assert_eq!(
+            told.to_string(),
+            "lan has a queue of somebody else, tbf 5:, which the gateway leaves alone; \
+             `tc qdisc delete dev lan root` takes it away, or take mode \"windows\""
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! What was counted at the gateway's own queue, as a status tells it.
+
+use gameway_units::{Bytes, Rate};
+use serde::{Deserialize, Serialize};
+
+/// Of games, or of all others, since the queue is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Class {
+    /// Packets that went on to the home.
+    pub sent_packets: u64,
+    /// Their bytes, with Ethernet headers.
+    pub sent_bytes: u64,
+    /// Packets that wait.
+    pub backlog_packets: u64,
+    /// Their bytes.
+    pub backlog_bytes: u64,
+    /// Packets that were dropped.
+    pub drops: u64,
+    /// Packets that got an ECN mark.
+    pub marks: u64,
+}
+
+impl Class {
+    /// Both together.
+    pub fn add(&mut self, other: &Self) {
+        self.sent_packets += other.sent_packets;
+        self.sent_bytes += other.sent_bytes;
+        self.backlog_packets += other.backlog_packets;
+        self.backlog_bytes += other.backlog_bytes;
+        self.drops += other.drops;
+        self.marks += other.marks;
+    }
+}
+
+/// The queue at a moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnQueueStatus {
+    /// Of which queues of the kernel it consists.
+    pub kind: String,
+    /// Why of these.
+    pub why: String,
+    /// What the home gets at most.
+    pub rate_bps: u64,
+    /// How often it was put back, as somebody had taken it away.
+    pub renewals: u64,
+    /// What is marked as a game's.
+    pub game: Class,
+    /// All others.
+    pub others: Class,
+}
+
+impl OwnQueueStatus {
+    /// In lines for a terminal; the first says what it is.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let rate = Rate::from_bps(self.rate_bps);
+        // Whoever answers at the socket may not steer the terminal.
+        let [kind, why] = [&self.kind, &self.why].map(|one| one.escape_debug());
+        let mut text = format!("own queue                   {kind} at {rate}: {why}\n");
+        for (name, class) in [("games", &self.game), ("others", &self.others)] {
+            let wait = rate.time_for(Bytes::new(class.backlog_bytes)).as_millis_f64();
+            text += &format!(
+                "  {name:<26}{} waiting ({wait:.1} ms), {} sent, {} dropped, {} marked\n",
+                class.backlog_packets, class.sent_packets, class.drops, class.marks
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_shows_what_waits_of_games_and_of_others() {
+        let game =
+            Class { sent_packets: 60, backlog_packets: 1, backlog_bytes: 250, ..Class::default() };
+        let others = Class {
+            sent_packets: 9000,
+            backlog_packets: 8,
+            backlog_bytes: 12_112,
+            drops: 3,
+            marks: 10,
+            ..game
+        };
+        let status = OwnQueueStatus {
+            kind: "HTB and FQ-CoDel".to_owned(),
+            why: "no CAKE\u{1b}[2J in this kernel".to_owned(),
+            rate_bps: 20_000_000,
+            renewals: 0,
+            game,
+            others,
+        };
+        let expected = "\
+own queue                   HTB and FQ-CoDel at 20 Mb/s: no CAKE\\u{1b}[2J in this kernel
+  games                     1 waiting (0.1 ms), 60 sent, 0 dropped, 0 marked
+  others                    8 waiting (4.8 ms), 9000 sent, 3 dropped, 10 marked
+";
+        assert_eq!(status.shown(), expected);
+    }
+}
