@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 REASON = why_not()
 pytestmark = [needs_live, pytest.mark.skipif(bool(REASON), reason=REASON)]
 NAMES = (
-    "kernel", "rights", "data path", "attachment", "own queue", "interface", "other filters", "queues",
-    "flow tables", "offloads", "timestamps",
+    "kernel", "rights", "data path", "attachment", "own queue", "interface", "other filters",
+    "queues", "flow tables", "offloads", "timestamps",
 )  # fmt: skip
 
 
