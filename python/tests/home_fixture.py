@@ -120,14 +120,14 @@ class Home:
             yield made
 
     @contextmanager
-    def download(self, seconds: int, *options: str) -> Iterator[None]:
+    def download(self, seconds: int, *options: str, ping: tuple[str, ...] = ()) -> Iterator[None]:
         """Download while something else is done; pings and shares are known afterwards."""
-        ping = ["ping", "-n", "-D", "-i", "0.02", "-w", str(seconds), self.server]
+        echo = ["ping", "-n", "-D", "-i", "0.02", "-w", str(seconds), *ping, self.server]
         fetch = ["iperf3", "-c", self.server, "-R", "-t", str(seconds), "-i", "0.5", "-J", *options]
         began = time.time()
         pipe = subprocess.PIPE
         with (
-            subprocess.Popen([*inside(self.space), *ping], stdout=pipe, text=True) as pings,
+            subprocess.Popen([*inside(self.space), *echo], stdout=pipe, text=True) as pings,
             subprocess.Popen([*inside(self.space), *fetch], stdout=pipe, text=True) as fetched,
         ):
             try:

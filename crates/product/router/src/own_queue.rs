@@ -206,6 +206,20 @@ impl OwnQueue {
     /// # Errors
     /// Somebody else's queue is there, the kernel has none of the kind or refuses it; then nothing of it is left.
     pub fn install(interface: &str, kind: QueueKind, rate: Rate) -> Result<Self, QueueError> {
+        Self::install_guarded_by(guardian::OWN_PROGRAM, interface, kind, rate)
+    }
+
+    /// As [`Self::install`], for tests, whose own program guards nothing.
+    ///
+    /// # Errors
+    /// As of [`Self::install`].
+    #[doc(hidden)]
+    pub fn install_guarded_by(
+        program: &'static str,
+        interface: &str,
+        kind: QueueKind,
+        rate: Rate,
+    ) -> Result<Self, QueueError> {
         let failed =
             |what| move |why| QueueError::Kernel { interface: interface.to_owned(), what, why };
         let all = netlink::interfaces().map_err(failed("interfaces"))?;
@@ -218,7 +232,7 @@ impl OwnQueue {
             QueueKind::Auto => "CAKE and no HTB",
         }))?;
         // It waits until that of a killed gateway has done its work.
-        let guardian = Guardian::start(own.index).map_err(failed("its guardian"))?;
+        let guardian = Guardian::start(program, own.index).map_err(failed("its guardian"))?;
         kernel::remove(own.index).map_err(failed("what was left"))?;
         let (name, interface, mtu) = (own.name.clone(), own.index, own.mtu);
         let queue = Self { name, interface, mtu, discipline, why, rate, guardian, renewals: 0 };
@@ -320,7 +334,9 @@ impl OwnQueue {
     /// The interface has vanished, somebody else's queue is in place of this one, or the kernel does not answer.
     pub fn follow(&mut self) -> Result<OwnQueueStatus, QueueError> {
         if !self.guardian.beat() {
-            self.guardian = Guardian::start(self.interface).map_err(self.failed("its guardian"))?;
+            let program = self.guardian.program;
+            self.guardian =
+                Guardian::start(program, self.interface).map_err(self.failed("its guardian"))?;
         }
         let interface = self.current()?;
         self.name = interface.name;

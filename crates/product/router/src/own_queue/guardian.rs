@@ -26,20 +26,22 @@ const SILENCE: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
 const PATIENCE_STEPS: u32 = 300;
 const STEP: Duration = Duration::from_millis(10);
 const END_STEPS: u32 = 200;
+/// Also where the file was replaced since this process began.
+pub(super) const OWN_PROGRAM: &str = "/proc/self/exe";
 const READY: &str = "ready\n";
 
 /// A guardian's process, as its gateway has it.
 #[derive(Debug)]
 pub(super) struct Guardian {
+    pub(super) program: &'static str,
     process: Child,
     pipe: Option<ChildStdin>,
 }
 
 impl Guardian {
     /// Starts one, and waits until it is the only one at the interface.
-    pub(super) fn start(interface: u32) -> io::Result<Self> {
-        // Also where the file was replaced since this process began.
-        let mut process = Command::new("/proc/self/exe")
+    pub(super) fn start(program: &'static str, interface: u32) -> io::Result<Self> {
+        let mut process = Command::new(program)
             .arg0("gameway-gateway")
             .args(["guard", &interface.to_string()])
             .stdin(Stdio::piped())
@@ -50,7 +52,7 @@ impl Guardian {
             // A guardian that is stopped does not stop the gateway.
             rustix::io::ioctl_fionbio(pipe, true)?;
         }
-        let mut guardian = Self { process, pipe };
+        let mut guardian = Self { program, process, pipe };
         let mut line = String::new();
         let read = told.map_or(Ok(0), |told| BufReader::new(told).read_line(&mut line));
         match read {
