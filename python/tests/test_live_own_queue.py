@@ -120,7 +120,7 @@ def test_a_game_does_not_wait_beside_downloads_and_without_it_does(config: str) 
         assert alone > 0.95 * PAYLOAD_MBPS
         assert 0.93 * PAYLOAD_MBPS * SHARE < share < PAYLOAD_MBPS * SHARE
         assert told["own_queue"]["game"]["sent_packets"] > 200
-        assert told["own_queue"]["others"]["backlog_packets"] > 0
+        assert told["own_queue"]["others"]["backlog_bytes"] > 0
     queue = told["own_queue"]
     assert queue["game"]["drops"] == 0 < queue["others"]["drops"]
     assert queue["rate_bps"] == round(SHARE * CAPACITY_MBPS * 1e6)

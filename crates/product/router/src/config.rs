@@ -270,7 +270,10 @@ mod tests {
                 "home = \"lan\"\nwindows.beta = \"1 ms\"",
                 "windows.beta: 1 ms is below alpha, which is 5 ms",
             ),
-            ("home = \"lan\"\nmode = \"shpe\"", "mode: unknown variant `shpe`, expected `windows` or `shape`"),
+            (
+                "home = \"lan\"\nmode = \"shpe\"",
+                "mode: unknown variant `shpe`, expected `windows` or `shape`",
+            ),
             (
                 "home = \"lan\"\nmode = \"shape\"",
                 "shape.rate: is missing; mode \"shape\" needs a rate below the link's: write for",
@@ -284,7 +287,10 @@ mod tests {
                 "home = \"lan\"\nshape.queu = \"cake\"",
                 "shape.queu: is no option; did you mean queue? known are queue, rate",
             ),
-            ("home = \"lan\"\nshape.queue = \"tbf\"", "shape.queue: unknown variant `tbf`, expected one of `auto`, `cake`, `htb`"),
+            (
+                "home = \"lan\"\nshape.queue = \"tbf\"",
+                "shape.queue: unknown variant `tbf`, expected one of `auto`, `cake`, `htb`",
+            ),
             (
                 "home = \"lan\"\nleave_alone = [{}]",
                 "leave_alone.0: has neither an address nor a port",

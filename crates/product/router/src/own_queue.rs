@@ -372,7 +372,7 @@ impl OwnQueue {
         for _ in 0..OPEN_STEPS {
             let classes = kernel::classes(self.interface, self.discipline);
             if classes.is_err()
-                || classes.is_ok_and(|all| all.iter().all(|one| one.backlog_packets == 0))
+                || classes.is_ok_and(|all| all.iter().all(|one| one.backlog_bytes == 0))
             {
                 return;
             }

@@ -127,19 +127,20 @@ fn counted(message: &[u8]) -> Option<Class> {
     Some(Class {
         sent_bytes: u64_at(basic)?,
         sent_packets: u64::from(u32_at(basic, 8)?),
-        backlog_packets: number(0)?,
         backlog_bytes: number(4)?,
         drops: number(8)?,
         marks: marks.and_then(|own| u32_at(own, MARKS)).map_or(0, u64::from),
     })
 }
 
-/// CAKE's own figures: the tin Voice, and all others together.
+/// CAKE's own figures: the tin Voice, and all others together. What it counts as sent in a tin is what came into it, and it counts no
+/// packets that wait there: of games that is told, as nothing waits there for long; the others sent what all sent less that.
 fn tins(message: &[u8]) -> Option<[Class; 2]> {
     const STATS2: u16 = 7;
     const APPLICATION: u16 = 4;
     const TINS: u16 = 10;
     const VOICE: u16 = 4;
+    let all = counted(message)?;
     let figures = find(find(message.get(TC_HEAD..)?, STATS2)?, APPLICATION)?;
     let mut found = [Class::default(); 2];
     for (number, tin) in attributes(find(figures, TINS)?) {
@@ -147,6 +148,9 @@ fn tins(message: &[u8]) -> Option<[Class; 2]> {
         let class = if number == VOICE { game } else { others };
         class.add(&tin_of(tin)?);
     }
+    let [game, others] = &mut found;
+    others.sent_packets = all.sent_packets.saturating_sub(game.sent_packets);
+    others.sent_bytes = all.sent_bytes.saturating_sub(game.sent_bytes);
     Some(found)
 }
 
@@ -157,7 +161,6 @@ fn tin_of(tin: &[u8]) -> Option<Class> {
         sent_bytes: find(tin, 3).and_then(u64_at)?,
         drops: number(4)?,
         marks: number(8)?,
-        backlog_packets: number(10)?,
         backlog_bytes: number(11)?,
     })
 }
@@ -194,14 +197,8 @@ mod tests {
         let queue = attribute(3, &numbers(&[2, 3000, 7, 0, 9]));
         let own = attribute(4, &numbers(&[0, 1514, 0, 11, 0, 0, 0]));
         let figures = [basic, queue, own];
-        let expected = Class {
-            sent_bytes: 5000,
-            sent_packets: 4,
-            backlog_packets: 2,
-            backlog_bytes: 3000,
-            drops: 7,
-            marks: 11,
-        };
+        let expected =
+            Class { sent_bytes: 5000, sent_packets: 4, backlog_bytes: 3000, drops: 7, marks: 11 };
         assert_eq!(counted(&message("fq_codel", &figures)), Some(expected));
         // Another kind's own figures are something else.
         let other = counted(&message("tbf", &figures));
@@ -213,13 +210,17 @@ mod tests {
     fn the_fourth_tin_of_cake_is_the_games() {
         let tin = |number: u16, sent: u32| {
             let bytes = attribute(3, &u64::from(sent * 100).to_ne_bytes());
-            let rest = [word(4, 1), word(8, 2), word(10, 3), word(11, 300)].concat();
+            let rest = [word(4, 1), word(8, 2), word(11, 300)].concat();
             nested(number, &[word(2, sent), bytes, rest])
         };
         let all = nested(10, &[tin(1, 1), tin(2, 20), tin(3, 300), tin(4, 4000)]);
-        let read = tins(&message("cake", &[nested(4, &[all])])).expect("tins");
-        assert_eq!(read.map(|one| one.sent_packets), [4000, 321]);
-        assert_eq!(read.map(|one| one.sent_bytes), [400_000, 32_100]);
+        let basic =
+            attribute(1, &[450_000_u64.to_ne_bytes().to_vec(), numbers(&[4300, 0])].concat());
+        let queue = attribute(3, &numbers(&[9, 1200, 4, 0, 0]));
+        let read = tins(&message("cake", &[basic, queue, nested(4, &[all])])).expect("tins");
+        // Of what came into the others' tins, some still waits.
+        assert_eq!(read.map(|one| one.sent_packets), [4000, 300]);
+        assert_eq!(read.map(|one| one.sent_bytes), [400_000, 50_000]);
         assert_eq!(read.map(|one| (one.drops, one.marks)), [(1, 2), (3, 6)]);
         assert_eq!(read.map(|one| one.backlog_bytes), [300, 900]);
     }

@@ -25,7 +25,7 @@
 //!
 //! | deviation | why |
 //! |---|---|
-//! | CAKE shapes with `ingress` | the queue stands behind the link that it keeps empty: what it drops has used that link |
+//! | CAKE does not count what it drops (`ingress`), though that has used the link | a flood above the rate then holds the tin of games, too |
 //! | CAKE shares by destination (`dual-dsthost`) | towards the home, that is the machine that downloads |
 
 use super::Discipline;
@@ -203,7 +203,7 @@ fn cake(rate: Rate) -> Vec<u8> {
         attribute(BASE_RATE64, &(rate.as_bps() / 8).to_ne_bytes()),
         word(DIFFSERV_MODE, DIFFSERV4),
         word(FLOW_MODE, DUAL_DSTHOST),
-        word(INGRESS, 1),
+        word(INGRESS, 0),
         word(SPLIT_GSO, u32::from(rate < SPLIT_BELOW)),
     ]
     .concat()

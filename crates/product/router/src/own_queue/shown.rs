@@ -10,9 +10,7 @@ pub struct Class {
     pub sent_packets: u64,
     /// Their bytes, with Ethernet headers.
     pub sent_bytes: u64,
-    /// Packets that wait.
-    pub backlog_packets: u64,
-    /// Their bytes.
+    /// Bytes that wait.
     pub backlog_bytes: u64,
     /// Packets that were dropped.
     pub drops: u64,
@@ -25,7 +23,6 @@ impl Class {
     pub fn add(&mut self, other: &Self) {
         self.sent_packets += other.sent_packets;
         self.sent_bytes += other.sent_bytes;
-        self.backlog_packets += other.backlog_packets;
         self.backlog_bytes += other.backlog_bytes;
         self.drops += other.drops;
         self.marks += other.marks;
@@ -60,8 +57,8 @@ impl OwnQueueStatus {
         for (name, class) in [("games", &self.game), ("others", &self.others)] {
             let wait = rate.time_for(Bytes::new(class.backlog_bytes)).as_millis_f64();
             text += &format!(
-                "  {name:<26}{} waiting ({wait:.1} ms), {} sent, {} dropped, {} marked\n",
-                class.backlog_packets, class.sent_packets, class.drops, class.marks
+                "  {name:<26}{wait:.1} ms wait, {} packets sent, {} dropped, {} marked\n",
+                class.sent_packets, class.drops, class.marks
             );
         }
         text
@@ -74,16 +71,9 @@ mod tests {
 
     #[test]
     fn a_terminal_shows_what_waits_of_games_and_of_others() {
-        let game =
-            Class { sent_packets: 60, backlog_packets: 1, backlog_bytes: 250, ..Class::default() };
-        let others = Class {
-            sent_packets: 9000,
-            backlog_packets: 8,
-            backlog_bytes: 12_112,
-            drops: 3,
-            marks: 10,
-            ..game
-        };
+        let game = Class { sent_packets: 60, backlog_bytes: 250, ..Class::default() };
+        let others =
+            Class { sent_packets: 9000, backlog_bytes: 12_112, drops: 3, marks: 10, ..game };
         let status = OwnQueueStatus {
             kind: "HTB and FQ-CoDel".to_owned(),
             why: "no CAKE\u{1b}[2J in this kernel".to_owned(),
@@ -94,8 +84,8 @@ mod tests {
         };
         let expected = "\
 own queue                   HTB and FQ-CoDel at 20 Mb/s: no CAKE\\u{1b}[2J in this kernel
-  games                     1 waiting (0.1 ms), 60 sent, 0 dropped, 0 marked
-  others                    8 waiting (4.8 ms), 9000 sent, 3 dropped, 10 marked
+  games                     0.1 ms wait, 60 packets sent, 0 dropped, 0 marked
+  others                    4.8 ms wait, 9000 packets sent, 3 dropped, 10 marked
 ";
         assert_eq!(status.shown(), expected);
     }

@@ -3,5 +3,7 @@
 
 mod any_bytes;
 mod kernel;
+mod network;
+mod own_queue;
 mod packets;
 mod windows;
