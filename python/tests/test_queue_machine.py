@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "crc32c_generic", "veth", "bridge", "sch_ingress", "cls_bpf", "act_gact", "nf_tables",
-    "nf_conntrack", "sch_htb", "sch_tbf", "sch_fq_codel", "sch_cake",
+    "nf_conntrack", "sch_htb", "sch_fq_codel", "sch_cake",
 )  # fmt: skip
 PYTHON = "/usr/bin/python3"
 LACKING = why_not() or next(
@@ -29,31 +29,30 @@ pytestmark = [NEEDS_MACHINE, pytest.mark.skipif(bool(LACKING), reason=LACKING)]
 RATE_MBPS = 10
 """As there; a flood of UDP has half as much more."""
 MAX_WAIT_MS = 30
-"""Of a ping beside it, with a processor that is emulated."""
+"""Of nine pings in ten beside it, with a processor that is emulated."""
 
 
 def check_htb(told: dict[str, Any]) -> None:
     """What tc shows of the queues, and of the classes."""
     installed = {one["handle"]: one for one in told["installed"]}
-    assert [one["kind"] for one in installed.values()] == ["htb", "tbf", "fq_codel", "fq_codel"]
+    assert [one["kind"] for one in installed.values()] == ["htb", "fq_codel", "fq_codel"]
     assert installed["4757:"]["root"]
     assert installed["4757:"]["options"]["default"] == "0x20"
-    assert installed["4759:"]["parent"] == "4757:20"
-    for handle, parent in (("4758:", "4757:4"), ("475a:", "4759:1")):
+    for handle, parent in (("4758:", "4757:4"), ("4759:", "4757:20")):
         assert installed[handle]["parent"] == parent
         assert installed[handle]["options"]["ecn"] is True
         assert installed[handle]["options"]["target"] in (4999, 5000)
     for words in (
         "class htb 4757:1 root rate 10Mbit ceil 10Mbit ",
-        "class htb 4757:4 parent 4757:1 leaf 4758: prio 0 quantum 1518 rate 2500Kbit ceil 10Mbit ",
-        "class htb 4757:20 parent 4757:1 leaf 4759: prio 1 quantum 1518 rate 7500Kbit ceil 10Mbit ",
+        "class htb 4757:4 parent 4757:1 leaf 4758: prio 0 quantum 1514 rate 2500Kbit ceil 10Mbit ",
+        "class htb 4757:20 parent 4757:1 leaf 4759: prio 1 quantum 1514 rate 7500Kbit ceil 10Mbit ",
     ):
         assert words in told["classes"]
     # What the program reads is what tc reads, as of the last second.
     seen = {one["handle"]: one for one in told["others"]["seen"]}
     own = told["others"]["own"]["others"]
-    assert 0 < own["drops"] <= seen["475a:"]["drops"]
-    assert 0 < own["sent_bytes"] <= seen["475a:"]["bytes"]
+    assert 0 < own["drops"] <= seen["4759:"]["drops"]
+    assert 0 < own["sent_bytes"] <= seen["4759:"]["bytes"]
 
 
 def check_cake(told: dict[str, Any]) -> None:
@@ -91,11 +90,15 @@ def test_htb_and_cake_are_as_tc_shows_them_and_go_again(tmp_path: Path) -> None:
         # Games are counted as such, and as nothing else.
         marked, others = (seen[name]["own"]["game"]["sent_packets"] for name in ("games", "others"))
         assert 30 < marked <= others < 1.5 * len(seen["games"]["waits"])
-        with of_times():
-            for name in ("games", "others"):
-                flooded = seen[name]
-                # What waits would be seconds of one queue for all.
-                waiting_ms = flooded["own"]["others"]["backlog_bytes"] * 8e-3 / RATE_MBPS
-                assert waiting_ms > 200
-                assert flooded["waits"][-1] < MAX_WAIT_MS
-                assert 0.95 * RATE_MBPS < flooded["mbps"] < 1.02 * RATE_MBPS
+        for name in ("games", "others"):
+            flooded = seen[name]
+            waits = flooded["waits"]
+            assert flooded["own"]["others"]["drops"] > 100
+            assert flooded["mbps"] < 1.02 * RATE_MBPS
+            with of_times():
+                assert waits[len(waits) * 9 // 10] < MAX_WAIT_MS
+                assert flooded["mbps"] > 0.7 * RATE_MBPS
+    # What waits of the flood would be seconds of one queue for all.
+    waiting = told["htb"]["others"]["own"]["others"]["backlog_bytes"]
+    with of_times():
+        assert waiting * 8e-3 / RATE_MBPS > 200

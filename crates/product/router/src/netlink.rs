@@ -48,8 +48,6 @@ pub struct Interface {
     pub kind: String,
     /// The number of the bridge of which it is a port.
     pub master: Option<u32>,
-    /// Its longest packets, without their link header.
-    pub mtu: u32,
 }
 
 /// A table of flows that pass without the rest of the network stack (nftables).
@@ -131,6 +129,18 @@ fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
+fn request(kind: u16, flags: u16, content: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(HEADER + content.len()).unwrap_or(u32::MAX);
+    let mut request = length.to_ne_bytes().to_vec();
+    request.extend(kind.to_ne_bytes());
+    request.extend((REQUEST | flags).to_ne_bytes());
+    // Sequence number, and whom the kernel answers: both as they are.
+    request.extend([0; 8]);
+    request.extend_from_slice(content);
+    request.resize(request.len().next_multiple_of(4), 0);
+    request
+}
+
 /// A socket of one family.
 struct Netlink(OwnedFd);
 
@@ -144,14 +154,12 @@ impl Netlink {
 
     /// The contents of all messages of an answer; of a list, where `flags` ask for one.
     fn ask(&self, kind: u16, flags: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
-        let length = u32::try_from(HEADER + content.len()).unwrap_or(u32::MAX);
-        let mut request = length.to_ne_bytes().to_vec();
-        request.extend(kind.to_ne_bytes());
-        request.extend((REQUEST | flags).to_ne_bytes());
-        // Sequence number, and whom the kernel answers: both as they are.
-        request.extend([0; 8]);
-        request.extend_from_slice(content);
-        sendto(&self.0, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+        self.send(&request(kind, flags, content))?;
+        self.answers(flags & DUMP != 0)
+    }
+
+    /// What the kernel answers; all that it lists, where it was asked for a list.
+    fn answers(&self, is_list: bool) -> io::Result<Vec<Vec<u8>>> {
         let (mut found, mut total) = (Vec::new(), 0);
         loop {
             let mut buffer = vec![0; BUFFER];
@@ -174,10 +182,31 @@ impl Netlink {
                     _ => found.push(content.to_vec()),
                 }
             }
-            if flags & DUMP == 0 {
+            if !is_list {
                 return Ok(found);
             }
         }
+    }
+
+    fn send(&self, requests: &[u8]) -> io::Result<()> {
+        sendto(&self.0, requests, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+        Ok(())
+    }
+
+    /// Hears the kernel's consent to so many requests.
+    fn agreed(&self, mut count: usize) -> io::Result<()> {
+        let mut buffer = vec![0; BUFFER];
+        while count > 0 {
+            let (length, _) = recv(&self.0, &mut buffer, RecvFlags::empty())?;
+            for (kind, content) in messages(&buffer[..length]).take(count) {
+                let code = u32_at(content, 0).unwrap_or(0).cast_signed();
+                if kind == ERROR && code != 0 {
+                    return Err(io::Error::from_raw_os_error(code.saturating_neg()));
+                }
+                count -= 1;
+            }
+        }
+        Ok(())
     }
 
     fn list(&self, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
@@ -208,7 +237,6 @@ pub fn interface_at(index: u32) -> io::Result<Interface> {
 
 fn interface(message: &[u8]) -> Option<Interface> {
     const NAME: u16 = 3;
-    const MTU: u16 = 4;
     const MASTER: u16 = 10;
     const LINK_INFO: u16 = 18;
     const INFO_KIND: u16 = 1;
@@ -224,7 +252,6 @@ fn interface(message: &[u8]) -> Option<Interface> {
         has_carrier: flags & LOWER_UP != 0,
         kind: kind.map(text).unwrap_or_default(),
         master: find(rest, MASTER).and_then(|value| u32_at(value, 0)),
-        mtu: find(rest, MTU).and_then(|value| u32_at(value, 0)).unwrap_or(0),
     })
 }
 
@@ -245,7 +272,36 @@ fn qdisc(message: &[u8]) -> Option<Qdisc> {
     Some(Qdisc { interface: number(4)?, handle: number(8)?, parent: number(12)?, kind })
 }
 
-/// One request of tc that changes something, or asks of one object: its answer, empty where there is none but consent.
+/// A request of tc, all of it.
+pub fn tc_request(
+    kind: u16,
+    flags: u16,
+    interface: u32,
+    [handle, parent]: [u32; 2],
+    attributes: &[u8],
+) -> Vec<u8> {
+    let mut content = vec![0; TC_HEAD];
+    for (at, value) in [(4, interface), (8, handle), (12, parent)] {
+        content[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+    content.extend_from_slice(attributes);
+    request(kind, flags, &content)
+}
+
+/// Sends several requests that ask for consent (`NLM_F_ACK`), at once.
+///
+/// # Errors
+/// What the kernel says to the first that it refuses; it goes on with the others.
+pub fn traffic_control_all(requests: &[Vec<u8>]) -> io::Result<()> {
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let socket = Netlink::open(ROUTE)?;
+    socket.send(&requests.concat())?;
+    socket.agreed(requests.len())
+}
+
+/// One request of tc that asks of an object, or for consent: its answer, empty where there is none but consent.
 ///
 /// # Errors
 /// What the kernel says.
@@ -253,16 +309,12 @@ pub fn traffic_control(
     kind: u16,
     flags: u16,
     interface: u32,
-    [handle, parent]: [u32; 2],
+    place: [u32; 2],
     attributes: &[u8],
 ) -> io::Result<Vec<u8>> {
-    let mut content = vec![0; TC_HEAD];
-    for (at, value) in [(4, interface), (8, handle), (12, parent)] {
-        content[at..at + 4].copy_from_slice(&value.to_ne_bytes());
-    }
-    content.extend_from_slice(attributes);
-    let answer = Netlink::open(ROUTE)?.ask(kind, flags, &content)?;
-    Ok(answer.into_iter().next().unwrap_or_default())
+    let socket = Netlink::open(ROUTE)?;
+    socket.send(&tc_request(kind, flags, interface, place, attributes))?;
+    Ok(socket.answers(false)?.into_iter().next().unwrap_or_default())
 }
 
 /// What stands in front of an interface as filters of its `clsact`, in both directions: names of BPF programs, else kinds.

@@ -77,8 +77,6 @@ pub struct KernelQueues {
     pub htb: bool,
     /// FQ-CoDel.
     pub fq_codel: bool,
-    /// TBF, which splits what the kernel has joined.
-    pub tbf: bool,
 }
 
 impl KernelQueues {
@@ -92,10 +90,10 @@ impl KernelQueues {
 
     /// What is best, and why; `None` if the kernel has nothing of the kind.
     fn choice(self, wanted: QueueKind) -> Option<(Discipline, String)> {
-        let htb = Discipline::Htb { has_fq_codel: self.fq_codel, splits: self.tbf };
+        let htb = Discipline::Htb { has_fq_codel: self.fq_codel };
         match wanted {
             QueueKind::Auto if self.cake => {
-                let why = "it splits what the kernel joins, and shares by machine and flow";
+                let why = "the kernel has it, and it shares by machine and flow";
                 Some((Discipline::Cake, why.to_owned()))
             }
             QueueKind::Auto if self.htb => {
@@ -108,11 +106,11 @@ impl KernelQueues {
     }
 
     /// What a queue of HTB has to do without.
-    fn lacks(self) -> String {
-        let fifo = "; no FQ-CoDel in this kernel: a fifo of 50 ms, without ECN";
-        let joined = "; no TBF in this kernel: packets that it joins stay joined";
-        let lacking = [(self.fq_codel, fifo), (self.tbf, joined)];
-        lacking.iter().filter(|(has, _)| !has).map(|(_, told)| *told).collect()
+    const fn lacks(self) -> &'static str {
+        match self.fq_codel {
+            true => "",
+            false => "; no FQ-CoDel in this kernel: a fifo of 50 ms, without ECN",
+        }
     }
 }
 
@@ -120,15 +118,15 @@ impl KernelQueues {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Discipline {
     Cake,
-    Htb { has_fq_codel: bool, splits: bool },
+    Htb { has_fq_codel: bool },
 }
 
 impl Discipline {
     const fn name(self) -> &'static str {
         match self {
             Self::Cake => "CAKE",
-            Self::Htb { has_fq_codel: true, .. } => "HTB and FQ-CoDel",
-            Self::Htb { has_fq_codel: false, .. } => "HTB and a fifo",
+            Self::Htb { has_fq_codel: true } => "HTB and FQ-CoDel",
+            Self::Htb { has_fq_codel: false } => "HTB and a fifo",
         }
     }
 }
@@ -191,7 +189,6 @@ pub fn remove_left(interface: &str) -> Result<bool, QueueError> {
 pub struct OwnQueue {
     name: String,
     interface: u32,
-    mtu: u32,
     discipline: Discipline,
     why: String,
     rate: Rate,
@@ -234,8 +231,8 @@ impl OwnQueue {
         // It waits until that of a killed gateway has done its work.
         let guardian = Guardian::start(program, own.index).map_err(failed("its guardian"))?;
         kernel::remove(own.index).map_err(failed("what was left"))?;
-        let (name, interface, mtu) = (own.name.clone(), own.index, own.mtu);
-        let queue = Self { name, interface, mtu, discipline, why, rate, guardian, renewals: 0 };
+        let (name, interface) = (own.name.clone(), own.index);
+        let queue = Self { name, interface, discipline, why, rate, guardian, renewals: 0 };
         queue.check_place()?;
         queue.put()?;
         Ok(queue)
@@ -267,7 +264,7 @@ impl OwnQueue {
 
     /// All or nothing.
     fn put(&self) -> Result<(), QueueError> {
-        for piece in layout::layout(self.discipline, self.rate, self.mtu) {
+        for piece in layout::layout(self.discipline, self.rate) {
             if let Err(why) = kernel::add(self.interface, &piece) {
                 let _ = kernel::remove(self.interface);
                 return Err(self.failed("the kernel does not take it")(why));
@@ -291,21 +288,16 @@ impl OwnQueue {
             return Ok(());
         }
         let old = std::mem::replace(&mut self.rate, rate);
-        self.change_from(old, self.mtu)
+        match self.send_difference([old, rate]) {
+            Err(error) if kernel::is_missing(&error) => self.renew(),
+            other => other.map_err(self.failed("its rate")),
+        }
     }
 
-    /// Sends what differs from what is there.
-    fn change_from(&mut self, rate: Rate, mtu: u32) -> Result<(), QueueError> {
-        let is = layout::layout(self.discipline, rate, mtu);
-        let wanted = layout::layout(self.discipline, self.rate, self.mtu);
-        for piece in wanted.iter().filter(|piece| !is.contains(piece)) {
-            match kernel::change(self.interface, piece) {
-                Ok(()) => {}
-                Err(error) if kernel::is_missing(&error) => return self.renew(),
-                Err(error) => return Err(self.failed("its rate")(error)),
-            }
-        }
-        Ok(())
+    /// From a rate to another one.
+    fn send_difference(&self, rates: [Rate; 2]) -> io::Result<()> {
+        let [is, wanted] = rates.map(|rate| layout::layout(self.discipline, rate));
+        kernel::change(self.interface, wanted.iter().filter(|piece| !is.contains(piece)))
     }
 
     /// It is not there any more: puts it back, unless somebody else's is there.
@@ -338,12 +330,7 @@ impl OwnQueue {
             self.guardian =
                 Guardian::start(program, self.interface).map_err(self.failed("its guardian"))?;
         }
-        let interface = self.current()?;
-        self.name = interface.name;
-        let old = std::mem::replace(&mut self.mtu, interface.mtu);
-        if old != self.mtu {
-            self.change_from(self.rate, old)?;
-        }
+        self.name = self.current()?.name;
         let classes = match kernel::classes(self.interface, self.discipline) {
             Err(error) if kernel::is_missing(&error) => {
                 self.renew()?;
@@ -364,10 +351,8 @@ impl OwnQueue {
 
     /// Lets go what waits, as far as the home takes it at once.
     fn empty(&self) {
-        for piece in layout::layout(self.discipline, OPEN, self.mtu) {
-            if kernel::change(self.interface, &piece).is_err() {
-                return;
-            }
+        if self.send_difference([self.rate, OPEN]).is_err() {
+            return;
         }
         for _ in 0..OPEN_STEPS {
             let classes = kernel::classes(self.interface, self.discipline);
@@ -400,22 +385,22 @@ impl Drop for OwnQueue {
 mod tests {
     use super::*;
 
-    const ALL: KernelQueues = KernelQueues { cake: true, htb: true, fq_codel: true, tbf: true };
+    const ALL: KernelQueues = KernelQueues { cake: true, htb: true, fq_codel: true };
 
     #[test]
     fn what_the_kernel_has_decides_and_the_reason_is_said() {
         let without_cake = KernelQueues { cake: false, ..ALL };
-        let least = KernelQueues { fq_codel: false, tbf: false, ..without_cake };
+        let least = KernelQueues { fq_codel: false, ..without_cake };
         let nothing = KernelQueues { htb: false, ..least };
         for (has, wanted, name, why) in [
-            (ALL, QueueKind::Auto, "CAKE", "it splits"),
+            (ALL, QueueKind::Auto, "CAKE", "the kernel has it"),
             (ALL, QueueKind::Htb, "HTB and FQ-CoDel", "as configured"),
             (without_cake, QueueKind::Auto, "HTB and FQ-CoDel", "no CAKE in this kernel"),
             (
                 least,
                 QueueKind::Auto,
                 "HTB and a fifo",
-                "no CAKE in this kernel; no FQ-CoDel in this kernel: a fifo of 50 ms, without ECN; no TBF in",
+                "no CAKE in this kernel; no FQ-CoDel in this kernel: a fifo of 50 ms, without ECN",
             ),
         ] {
             let (discipline, told) = has.choice(wanted).expect("a queue");

@@ -172,7 +172,7 @@ mod tests {
 
     fn interface(index: u32, name: &str, kind: &str) -> Interface {
         let (name, kind) = (name.to_owned(), kind.to_owned());
-        Interface { index, name, is_up: true, has_carrier: true, kind, master: None, mtu: 1500 }
+        Interface { index, name, is_up: true, has_carrier: true, kind, master: None }
     }
 
     fn place() -> Place {

@@ -3,9 +3,12 @@
 //! Source: rtnetlink(7) and `net/sched/sch_api.c` of Linux 6.1; numbers of `linux/rtnetlink.h`, `linux/gen_stats.h` and
 //! `linux/pkt_sched.h`.
 
-use super::layout::{GAME_LEAF, HANDLE, OTHERS_LEAF, Piece, SPLITTER};
+use super::layout::{GAME_LEAF, HANDLE, OTHERS_LEAF, Piece};
 use super::{Class, Discipline, KernelQueues};
-use crate::netlink::{ROOT, TC_HEAD, attribute, attributes, find, traffic_control, u32_at};
+use crate::netlink::{
+    ROOT, TC_HEAD, attribute, attributes, find, tc_request, traffic_control, traffic_control_all,
+    u32_at,
+};
 use std::io;
 
 const ACK: u16 = 0x4;
@@ -22,18 +25,21 @@ const KIND: u16 = 1;
 
 /// Adds a piece that is not there.
 pub(super) fn add(interface: u32, piece: &Piece) -> io::Result<()> {
-    send(interface, piece, CREATE | EXCLUSIVE)
+    traffic_control_all(&[request(interface, piece, CREATE | EXCLUSIVE)])
 }
 
-/// Changes the options of one that is there; what waits in it stays.
-pub(super) fn change(interface: u32, piece: &Piece) -> io::Result<()> {
-    send(interface, piece, 0)
+/// Changes the options of pieces that are there; what waits in them stays.
+pub(super) fn change<'a>(
+    interface: u32,
+    pieces: impl Iterator<Item = &'a Piece>,
+) -> io::Result<()> {
+    let requests: Vec<_> = pieces.map(|piece| request(interface, piece, 0)).collect();
+    traffic_control_all(&requests)
 }
 
-fn send(interface: u32, piece: &Piece, flags: u16) -> io::Result<()> {
+fn request(interface: u32, piece: &Piece, flags: u16) -> Vec<u8> {
     let kind = if piece.is_class { NEW_CLASS } else { NEW_QDISC };
-    let place = [piece.handle, piece.parent];
-    traffic_control(kind, ACK | flags, interface, place, &piece.attributes).map(|_| ())
+    tc_request(kind, ACK | flags, interface, [piece.handle, piece.parent], &piece.attributes)
 }
 
 /// Takes the gateway's queue away, if it is there; another one is not touched. The kernel then puts its default there.
@@ -83,12 +89,7 @@ fn has(kind: &str) -> io::Result<bool> {
 
 /// What the kernel has of all that a queue of the gateway can use.
 pub(super) fn queues() -> io::Result<KernelQueues> {
-    Ok(KernelQueues {
-        cake: has("cake")?,
-        htb: has("htb")?,
-        fq_codel: has("fq_codel")?,
-        tbf: has("tbf")?,
-    })
+    Ok(KernelQueues { cake: has("cake")?, htb: has("htb")?, fq_codel: has("fq_codel")? })
 }
 
 /// What was counted of games and of the others.
@@ -102,12 +103,7 @@ pub(super) fn classes(interface: u32, discipline: Discipline) -> io::Result<[Cla
             let answer = traffic_control(GET_QDISC, ECHO, interface, [HANDLE, 0], &[])?;
             tins(&answer).ok_or_else(|| io::Error::other("the kernel's answer has no tins"))
         }
-        Discipline::Htb { splits: false, .. } => Ok([ask(GAME_LEAF)?, ask(OTHERS_LEAF)?]),
-        Discipline::Htb { splits: true, .. } => {
-            // What splits counts the drops behind it, too, and marks are counted where they are made.
-            let [game, outer, inner] = [ask(GAME_LEAF)?, ask(SPLITTER)?, ask(OTHERS_LEAF)?];
-            Ok([game, Class { marks: inner.marks, ..outer }])
-        }
+        Discipline::Htb { .. } => Ok([ask(GAME_LEAF)?, ask(OTHERS_LEAF)?]),
     }
 }
 

@@ -1,16 +1,15 @@
 //! Which queues and classes of Linux the gateway's own queue consists of, for a rate: what is sent to the kernel, and no sending.
 //!
-//! Source: `linux/pkt_sched.h` for structures and attributes; `net/sched/sch_htb.c`, `sch_tbf.c`, `sch_fq_codel.c` and `sch_cake.c`
+//! Source: `linux/pkt_sched.h` for structures and attributes; `net/sched/sch_htb.c`, `sch_fq_codel.c` and `sch_cake.c`
 //! of Linux 6.1 for what they mean; Høiland-Jørgensen, Täht, Morton: Piece of CAKE (2018) for CAKE; RFC 8290 for FQ-CoDel.
 //!
 //! Model of HTB: one class has the whole rate; below it a class for games, which is asked first for what is left over, and one for all others.
-//! Each is assured its share, so that what is taken for a game by mistake cannot starve the others. In front of the others' queue a TBF
-//! without a rate of its own splits what the kernel has joined: a joined packet of 64 kB is 26 ms at 20 Mb/s, in which no game passes.
-//! CAKE splits by itself, and has a tin for games.
+//! Each is assured its share, so that what is taken for a game by mistake cannot starve the others. Nor does a
+//! joined packet of 64 kB hold a game up for the 26 ms that it is at 20 Mb/s: within its share, its class does not ask its parent.
 //!
 //! ```text
 //! HTB 4757: ── class :1, the rate ─┬─ class :4, games ──── FQ-CoDel or fifo 4758:
-//!                                  └─ class :20, others ── TBF 4759: ── FQ-CoDel or fifo 475a:
+//!                                  └─ class :20, others ── FQ-CoDel or fifo 4759:
 //! ```
 //!
 //! | constant | value | unit | origin |
@@ -18,8 +17,7 @@
 //! | [`GAME`] | 4757:4 | | ours; CAKE takes the numbers 1 to 4 for its tins and 4 for Voice (`cake_select_tin`, `bulk_order`) |
 //! | share of games | 1/4 | of the rate | that of CAKE's tin Voice in diffserv4 |
 //! | burst of HTB | 1 ms of the rate, two packets at least | | ours: timers of Linux are exact to far less; behind the queue that hurts, a burst goes into the home alone |
-//! | split below | 1 | Gb/s | as CAKE: 64 kB are half a millisecond there |
-//! | joined packets | 256 | KiB | BIG TCP joins more than 64; ours |
+//! | CAKE splits joined packets below | 1 | Gb/s | tc-cake(8): what it does by itself |
 //! | target of FQ-CoDel | 5 ms, 1.5 packets at least | | RFC 8290 section 5.2.1; CAKE's bound for slow links |
 //! | wait of a fifo | 50 (others), 10 (games) | ms | ours, where the kernel has no FQ-CoDel |
 //!
@@ -40,27 +38,25 @@ const WHOLE: u32 = HANDLE | 0x1;
 /// What is nobody's else: HTB takes the number as its default class.
 const OTHERS: u32 = HANDLE | OTHERS_MINOR;
 const OTHERS_MINOR: u32 = 0x20;
-/// Games' queue, what splits, others' queue.
+/// Games' queue, and others'.
 pub(super) const GAME_LEAF: u32 = 0x4758_0000;
-pub(super) const SPLITTER: u32 = 0x4759_0000;
-pub(super) const OTHERS_LEAF: u32 = 0x475a_0000;
+pub(super) const OTHERS_LEAF: u32 = 0x4759_0000;
 
 const GAME_PARTS: u64 = 4;
 const BURST: Duration = Duration::from_millis(1);
 const SPLIT_BELOW: Rate = Rate::from_mbps(1000);
-const JOINED: u32 = 256 << 10;
 const TARGET: Duration = Duration::from_millis(5);
 const OTHERS_WAIT: Duration = Duration::from_millis(50);
 const GAME_WAIT: Duration = Duration::from_millis(10);
-/// An Ethernet header and a VLAN tag.
-const LINK_HEADER: u32 = 18;
+/// With an Ethernet header.
+const PACKET: u32 = 1514;
 /// No fifo is shorter, in packets.
 const FEWEST: u64 = 4;
 
 /// Whether a queue of this number is the gateway's, or a part of it.
 #[must_use]
 pub fn is_own(handle: u32) -> bool {
-    [HANDLE, GAME_LEAF, SPLITTER, OTHERS_LEAF].contains(&handle)
+    [HANDLE, GAME_LEAF, OTHERS_LEAF].contains(&handle)
 }
 
 /// A queue or a class, as it is sent to the kernel.
@@ -74,29 +70,23 @@ pub(super) struct Piece {
 }
 
 /// The pieces, parents first.
-pub(super) fn layout(discipline: Discipline, rate: Rate, mtu: u32) -> Vec<Piece> {
-    let packet = mtu + LINK_HEADER;
+pub(super) fn layout(discipline: Discipline, rate: Rate) -> Vec<Piece> {
     match discipline {
         Discipline::Cake => vec![queue(HANDLE, ROOT, "cake", &cake(rate))],
-        Discipline::Htb { has_fq_codel, splits } => {
+        Discipline::Htb { has_fq_codel } => {
             let leaf = |handle, parent, wait| match has_fq_codel {
-                true => queue(handle, parent, "fq_codel", &fq_codel(rate, packet)),
-                false => queue(handle, parent, "bfifo", &fifo(rate, wait, packet)),
+                true => queue(handle, parent, "fq_codel", &fq_codel(rate)),
+                false => queue(handle, parent, "bfifo", &fifo(rate, wait)),
             };
             let game_rate = Rate::from_bps(rate.as_bps() / GAME_PARTS);
-            let mut pieces = vec![
+            vec![
                 queue(HANDLE, ROOT, "htb", &htb()),
-                class(WHOLE, HANDLE, &htb_class(rate, rate, packet, 0)),
-                class(GAME, WHOLE, &htb_class(game_rate, rate, packet, 0)),
-                class(OTHERS, WHOLE, &htb_class(rate - game_rate, rate, packet, 1)),
+                class(WHOLE, HANDLE, &htb_class(rate, rate, 0)),
+                class(GAME, WHOLE, &htb_class(game_rate, rate, 0)),
+                class(OTHERS, WHOLE, &htb_class(rate - game_rate, rate, 1)),
                 leaf(GAME_LEAF, GAME, GAME_WAIT),
-            ];
-            if splits {
-                pieces.push(queue(SPLITTER, OTHERS, "tbf", &tbf(rate, packet)));
-            }
-            let parent = if splits { SPLITTER | 1 } else { OTHERS };
-            pieces.push(leaf(OTHERS_LEAF, parent, OTHERS_WAIT));
-            pieces
+                leaf(OTHERS_LEAF, OTHERS, OTHERS_WAIT),
+            ]
         }
     }
 }
@@ -139,9 +129,9 @@ fn htb() -> Vec<u8> {
 }
 
 /// `tc_htb_opt`.
-fn htb_class(rate: Rate, ceil: Rate, packet: u32, priority: u32) -> Vec<u8> {
+fn htb_class(rate: Rate, ceil: Rate, priority: u32) -> Vec<u8> {
     const PARMS: u16 = 1;
-    let times = words(&[burst(rate, packet), burst(ceil, packet), packet, 0, priority]);
+    let times = words(&[burst(rate), burst(ceil), PACKET, 0, priority]);
     attribute(PARMS, &[rate_spec(rate), rate_spec(ceil), times].concat())
 }
 
@@ -155,39 +145,24 @@ fn rate_spec(rate: Rate) -> Vec<u8> {
 }
 
 /// In the ticks of 64 ns in which tc counts.
-fn burst(rate: Rate, packet: u32) -> u32 {
+fn burst(rate: Rate) -> u32 {
     const TICK_NS: u64 = 64;
-    let packets = rate.time_for(Bytes::new(2 * u64::from(packet)));
+    let packets = rate.time_for(Bytes::new(2 * u64::from(PACKET)));
     at_most_u32(BURST.max(packets).as_nanos().unsigned_abs() / TICK_NS)
 }
 
-/// Without a rate: 1 Tb/s, at which the bucket is full again within nanoseconds. What is longer than the bucket is split into packets.
-fn tbf(rate: Rate, packet: u32) -> Vec<u8> {
-    const PARMS: u16 = 1;
-    const RATE64: u16 = 4;
-    const BURST: u16 = 6;
-    const NO_RATE: u64 = 125_000_000_000;
-    let longest = if rate < SPLIT_BELOW { packet } else { JOINED };
-    // `tc_tbf_qopt`: rate, no peak rate, the limit of a queue that is replaced, and times that the attributes say instead.
-    let unused = [0; 12];
-    let numbers = words(&[JOINED, 1, 0]);
-    let parms = [rate_spec(Rate::MAX), unused.to_vec(), numbers].concat();
-    [attribute(PARMS, &parms), attribute(RATE64, &NO_RATE.to_ne_bytes()), word(BURST, longest)]
-        .concat()
-}
-
-fn fq_codel(rate: Rate, packet: u32) -> Vec<u8> {
+fn fq_codel(rate: Rate) -> Vec<u8> {
     const TARGET_US: u16 = 1;
     const ECN: u16 = 4;
     const QUANTUM: u16 = 6;
-    let slow = rate.time_for(Bytes::new(u64::from(packet) * 3 / 2));
+    let slow = rate.time_for(Bytes::new(u64::from(PACKET) * 3 / 2));
     let target = at_most_u32(TARGET.max(slow).as_nanos().unsigned_abs() / 1000);
-    [word(TARGET_US, target), word(ECN, 1), word(QUANTUM, packet)].concat()
+    [word(TARGET_US, target), word(ECN, 1), word(QUANTUM, PACKET)].concat()
 }
 
 /// `tc_fifo_qopt`: what waits at most, in bytes.
-fn fifo(rate: Rate, wait: Duration, packet: u32) -> Vec<u8> {
-    let bytes = (rate * wait).get().max(FEWEST * u64::from(packet));
+fn fifo(rate: Rate, wait: Duration) -> Vec<u8> {
+    let bytes = (rate * wait).get().max(FEWEST * u64::from(PACKET));
     words(&[at_most_u32(bytes)])
 }
 
@@ -213,18 +188,17 @@ fn cake(rate: Rate) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const MTU: u32 = 1500;
-    const WITH_ALL: Discipline = Discipline::Htb { has_fq_codel: true, splits: true };
-    const WITH_NOTHING: Discipline = Discipline::Htb { has_fq_codel: false, splits: false };
+    const WITH_ALL: Discipline = Discipline::Htb { has_fq_codel: true };
+    const WITH_NOTHING: Discipline = Discipline::Htb { has_fq_codel: false };
 
     fn handles(discipline: Discipline) -> Vec<(u32, u32)> {
-        let pieces = layout(discipline, Rate::from_mbps(20), MTU);
+        let pieces = layout(discipline, Rate::from_mbps(20));
         pieces.iter().map(|one| (one.handle, one.parent)).collect()
     }
 
     /// The places of pieces that another rate changes.
     fn changed(discipline: Discipline, rates: [Rate; 2]) -> Vec<u32> {
-        let [old, new] = rates.map(|rate| layout(discipline, rate, MTU));
+        let [old, new] = rates.map(|rate| layout(discipline, rate));
         assert_eq!(old.len(), new.len());
         let pairs = old.iter().zip(&new);
         pairs.filter(|(old, new)| old != new).map(|(_, new)| new.handle).collect()
@@ -240,7 +214,7 @@ mod tests {
                     |(handle, _): &(u32, u32)| handle == parent || *handle == parent & !0xffff;
                 assert!(all[..index].iter().any(known), "{parent:x}");
             }
-            let queues = layout(discipline, Rate::from_mbps(20), MTU);
+            let queues = layout(discipline, Rate::from_mbps(20));
             assert!(queues.iter().filter(|one| !one.is_class).all(|one| is_own(one.handle)));
         }
         assert!(!is_own(GAME) && !is_own(0x8001_0000));
@@ -253,9 +227,7 @@ mod tests {
         assert_eq!(changed(WITH_ALL, rates), [WHOLE, GAME, OTHERS]);
         assert_eq!(changed(WITH_NOTHING, rates), [WHOLE, GAME, OTHERS, GAME_LEAF, OTHERS_LEAF]);
         assert_eq!(changed(Discipline::Cake, rates), [HANDLE]);
-        // From 1 Gb/s on, what the kernel joined stays so; below 3.6 Mb/s 1.5 packets are longer than 5 ms.
-        let fast = [20, 1000].map(Rate::from_mbps);
-        assert_eq!(changed(WITH_ALL, fast), [WHOLE, GAME, OTHERS, SPLITTER]);
+        // Below 3.6 Mb/s 1.5 packets are longer than 5 ms.
         let slow = [1, 20].map(Rate::from_mbps);
         assert_eq!(changed(WITH_ALL, slow), [WHOLE, GAME, OTHERS, GAME_LEAF, OTHERS_LEAF]);
         assert!(changed(WITH_ALL, [Rate::from_mbps(20); 2]).is_empty());
@@ -263,18 +235,18 @@ mod tests {
 
     #[test]
     fn a_burst_is_a_millisecond_and_two_packets_at_least() {
-        // 20 Mb/s: 2 x 1518 B take 1214.4 µs; 1 Gb/s: a millisecond; both in ticks of 64 ns.
-        assert_eq!(burst(Rate::from_mbps(20), MTU + LINK_HEADER), 18_975);
-        assert_eq!(burst(Rate::from_mbps(1000), MTU + LINK_HEADER), 15_625);
+        // 20 Mb/s: 2 x 1514 B take 1211.2 µs; 1 Gb/s: a millisecond; both in ticks of 64 ns.
+        assert_eq!(burst(Rate::from_mbps(20)), 18_925);
+        assert_eq!(burst(Rate::from_mbps(1000)), 15_625);
     }
 
     #[test]
     fn a_class_is_laid_out_as_the_kernel_reads_it() {
-        let bytes = htb_class(Rate::from_mbps(5), Rate::from_mbps(20), 1518, 1);
+        let bytes = htb_class(Rate::from_mbps(5), Rate::from_mbps(20), 1);
         let number = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
         assert_eq!(bytes.len(), 4 + 44);
         assert_eq!((bytes[5], bytes[17]), (1, 1));
         assert_eq!([12, 24].map(number), [625_000, 2_500_000]);
-        assert_eq!([36, 40, 44].map(number), [1518, 0, 1]);
+        assert_eq!([36, 40, 44].map(number), [1514, 0, 1]);
     }
 }
