@@ -22,3 +22,12 @@ pub fn has_network() -> bool {
     }
     true
 }
+
+/// What has come to an interface of this thread's network.
+#[allow(dead_code, reason = "the benchmark counts nothing")]
+pub fn received_bytes(interface: &str) -> u64 {
+    let line = ["-j", "-s", "link", "show", "dev", interface];
+    let done = Command::new("ip").args(line).output().expect("ip is there");
+    let told: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    told[0]["stats64"]["rx"]["bytes"].as_u64().expect("a number")
+}

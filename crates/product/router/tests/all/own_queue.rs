@@ -1,6 +1,6 @@
 //! The gateway's own queue in a network namespace of the test: what its changes cost, and that they lose nothing.
 
-use crate::network::has_network;
+use crate::network::{has_network, received_bytes};
 use gameway_router::own_queue::{OwnQueue, QueueKind};
 use gameway_units::{Duration, Rate};
 
@@ -46,6 +46,26 @@ fn a_change_of_the_rate_loses_nothing_that_waits() {
     // The kernel itself says a few words of IPv6.
     assert!((own..own + 2000).contains(&sent), "{sent} of {own}");
     assert_eq!(queue.follow().expect("figures").renewals, 0);
+}
+
+#[test]
+#[expect(clippy::disallowed_types, reason = "what passes the queue")]
+fn what_waits_when_it_ends_goes_on() {
+    if !has_network() {
+        return;
+    }
+    let mut queue =
+        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, mbps(10)).expect("a queue");
+    let sender = std::net::UdpSocket::bind("192.0.2.1:0").expect("a socket");
+    let before = received_bytes("end");
+    for _ in 0..PACKETS {
+        sender.send_to(&[0; PAYLOAD], "192.0.2.2:9").expect("it is sent");
+    }
+    assert!(queue.follow().expect("figures").others.backlog_bytes > 5_000);
+    drop(queue);
+    let came = received_bytes("end") - before;
+    let own = (PACKETS * (PAYLOAD + HEADERS)) as u64;
+    assert!((own..own + 2000).contains(&came), "{came} of {own}");
 }
 
 #[test]
