@@ -97,7 +97,7 @@ impl KernelQueues {
                 Some((Discipline::Cake, why.to_owned()))
             }
             QueueKind::Auto if self.htb => {
-                Some((htb, format!("no CAKE in this kernel{}", self.lacks())))
+                Some((htb, format!("the kernel has no CAKE{}", self.lacks())))
             }
             QueueKind::Cake if self.cake => Some((Discipline::Cake, "as configured".to_owned())),
             QueueKind::Htb if self.htb => Some((htb, format!("as configured{}", self.lacks()))),
@@ -109,7 +109,7 @@ impl KernelQueues {
     const fn lacks(self) -> &'static str {
         match self.fq_codel {
             true => "",
-            false => "; no FQ-CoDel in this kernel: a fifo of 50 ms, without ECN",
+            false => ", no FQ-CoDel: a fifo of 50 ms without ECN",
         }
     }
 }
@@ -182,6 +182,17 @@ pub fn remove_left(interface: &str) -> Result<bool, QueueError> {
         Some(own) => kernel::remove(own.index).map_err(failed),
         None => Ok(false),
     }
+}
+
+/// Whether a gateway's queue is at this interface.
+///
+/// # Errors
+/// What the kernel says.
+pub fn is_at(interface: &str) -> io::Result<bool> {
+    let all = netlink::interfaces()?;
+    let own = all.iter().find(|one| one.name == interface).map(|one| one.index);
+    let queues = netlink::qdiscs()?;
+    Ok(queues.iter().any(|one| Some(one.interface) == own && one.handle == HANDLE))
 }
 
 /// The queue while it is there; it goes when this is dropped.
@@ -395,12 +406,12 @@ mod tests {
         for (has, wanted, name, why) in [
             (ALL, QueueKind::Auto, "CAKE", "the kernel has it"),
             (ALL, QueueKind::Htb, "HTB and FQ-CoDel", "as configured"),
-            (without_cake, QueueKind::Auto, "HTB and FQ-CoDel", "no CAKE in this kernel"),
+            (without_cake, QueueKind::Auto, "HTB and FQ-CoDel", "the kernel has no CAKE"),
             (
                 least,
                 QueueKind::Auto,
                 "HTB and a fifo",
-                "no CAKE in this kernel; no FQ-CoDel in this kernel: a fifo of 50 ms, without ECN",
+                "the kernel has no CAKE, no FQ-CoDel: a fifo of 50 ms without ECN",
             ),
         ] {
             let (discipline, told) = has.choice(wanted).expect("a queue");

@@ -5,6 +5,7 @@ use crate::config::{FILE, control_socket, control_sockets};
 use crate::control::{Client, ControlError};
 use crate::data_path::attached;
 use crate::metrics::figures;
+use crate::own_queue;
 use clap::ArgMatches;
 use gameway_runtime::clock::sleep;
 use gameway_runtime::stop::Stop;
@@ -83,11 +84,14 @@ pub fn down(options: &ArgMatches) -> Result<(), Refusal> {
         say(&format!("the gateway (process {process}) has ended\n"));
         return Ok(());
     };
-    let left = attached(&home);
+    let mut left = attached(&home);
+    if own_queue::is_at(&home).unwrap_or(false) {
+        left.push("its queue".to_owned());
+    }
     if !left.is_empty() {
         let left = left.join(", ");
         return Err(Refusal::failed(format!(
-            "the gateway (process {process}) has ended, but {home} still has programs of the same names: {left}"
+            "the gateway (process {process}) has ended, but {home} still has parts of a gateway: {left}"
         )));
     }
     say(&format!(

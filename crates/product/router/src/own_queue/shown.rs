@@ -53,7 +53,7 @@ impl OwnQueueStatus {
         let rate = Rate::from_bps(self.rate_bps);
         // Whoever answers at the socket may not steer the terminal.
         let [kind, why] = [&self.kind, &self.why].map(|one| one.escape_debug());
-        let mut text = format!("own queue                   {kind} at {rate}: {why}\n");
+        let mut text = format!("own queue                   {kind} at {rate}\n  {why}\n");
         for (name, class) in [("games", &self.game), ("others", &self.others)] {
             let wait = rate.time_for(Bytes::new(class.backlog_bytes)).as_millis_f64();
             text += &format!(
@@ -83,7 +83,8 @@ mod tests {
             others,
         };
         let expected = "\
-own queue                   HTB and FQ-CoDel at 20 Mb/s: no CAKE\\u{1b}[2J in this kernel
+own queue                   HTB and FQ-CoDel at 20 Mb/s
+  no CAKE\\u{1b}[2J in this kernel
   games                     0.1 ms wait, 60 packets sent, 0 dropped, 0 marked
   others                    4.8 ms wait, 9000 packets sent, 3 dropped, 10 marked
 ";
