@@ -27,7 +27,7 @@ fn main() {
         println!("{what:40} {ns:4} ns");
     };
     let told = |what: &str| {
-        while loaded.data_path().next_record().is_some() {}
+        while loaded.next_record().is_some() {}
         let (_, ns) = loaded.pass_often("to_home", &packet(&data, true), 20_000);
         println!("{what:40} {ns:4} ns");
     };

@@ -1,9 +1,11 @@
-// The data path of the home gateway, on tc at the interface of the home: it tells the program of each TCP segment, and
-// lowers the windows of those acknowledgments whose senders the program has limited.
+// The data path of the home gateway, on tc at the interface of the home: it tells the program of each TCP segment and of the
+// datagrams of UDP, lowers the windows of those acknowledgments whose senders the program has limited, and gives packets of
+// games to the home a class of the queue there.
 //
 // Whatever fails, the packet passes as it is. Nothing is done, and nothing told, once the program's heartbeat is a second
 // old. The rules of the window are those of `gameway_gateway::Direction`: never above the receiver's own; two segments at
 // least; never left of data that has passed; a duplicate acknowledgment repeats the window of the first.
+#include "games.h"
 #include "kernel.h"
 #include "packet.h"
 #include "shared.h"
@@ -19,7 +21,6 @@
 // Numbers further apart do not belong together: the largest window (RFC 7323 section 2.3).
 #define FURTHEST (1 << 30)
 #define NEXT (-1) // whatever else there is on this interface: TC_ACT_UNSPEC, TCX_NEXT
-#define NO_WAKEUP 1
 
 struct map_definition records SECTION("maps") = {
     .type = BPF_MAP_TYPE_RINGBUF, .max_entries = 1 << 21,
@@ -42,10 +43,11 @@ INLINE void count(__u32 what) {
     if (counter) *counter += 1;
 }
 
-INLINE int is_alive(__u64 now_ns) {
+// What the program says of itself, if it lives.
+INLINE const struct health *alive(__u64 now_ns) {
     __u32 zero = 0;
     const struct health *health = map_lookup(&healths, &zero);
-    return health && now_ns - health->heartbeat_ns < HEARTBEAT_NS;
+    return health && now_ns - health->heartbeat_ns < HEARTBEAT_NS ? health : 0;
 }
 
 // How far `later` is beyond `earlier` among numbers that wrap.
@@ -54,7 +56,7 @@ INLINE __s32 ahead(__u32 later, __u32 earlier) {
 }
 
 INLINE struct flow reverse(const struct flow *flow) {
-    struct flow other = {.sender_port = flow->receiver_port, .receiver_port = flow->sender_port};
+    struct flow other = {.sender_port = flow->receiver_port, .receiver_port = flow->sender_port, .protocol = flow->protocol};
     __builtin_memcpy(other.sender, flow->receiver, 16);
     __builtin_memcpy(other.receiver, flow->sender, 16);
     return other;
@@ -110,9 +112,9 @@ INLINE void on_acknowledgment(struct __sk_buff *skb, const struct place *place, 
     if (window == record->window) return;
     __be16 from = WIRE16(record->window), to = WIRE16(window);
     // The checksum first: where it cannot be mended, nothing was changed.
-    if (mend_checksum(skb, place->tcp + CHECKSUM, from, to, sizeof to)) return;
-    if (store_bytes(skb, place->tcp + WINDOW, &to, sizeof to, 0)) {
-        mend_checksum(skb, place->tcp + CHECKSUM, to, from, sizeof to);
+    if (mend_checksum(skb, place->transport + CHECKSUM, from, to, sizeof to)) return;
+    if (store_bytes(skb, place->transport + WINDOW, &to, sizeof to, 0)) {
+        mend_checksum(skb, place->transport + CHECKSUM, to, from, sizeof to);
         return;
     }
     count(LOWERED);
@@ -126,24 +128,49 @@ INLINE void tell(const struct record *record) {
     }
     *told = *record;
     // The program looks every few milliseconds: to wake it for each segment costs more than all the rest.
-    ring_submit(told, NO_WAKEUP);
+    ring_submit(told, BPF_RB_NO_WAKEUP);
+}
+
+INLINE void pass_datagram(struct __sk_buff *skb, const struct place *place, struct record *record) {
+    count(DATAGRAMS);
+    const struct health *health = alive(record->at_ns);
+    if (!health) return;
+    __u32 silence = health->settings & ALL_QUIET ? QUIET : 0;
+    record->verdict = verdict_on(&record->flow) | silence;
+    if (!tell_datagram(skb, place, record)) count(LOST_DATAGRAMS);
+    if (record->to_home && put_first(skb, place, record, health)) count(GAME_PACKETS);
+}
+
+INLINE void pass_segment(struct __sk_buff *skb, const struct place *place, struct record *record) {
+    count(SEGMENTS);
+    const struct health *health = alive(record->at_ns);
+    if (health) {
+        if (health->settings & ASKS_OF_TCP) record->verdict = verdict_on(&record->flow);
+        tell(record);
+        if (record->to_home && put_first(skb, place, record, health)) count(GAME_PACKETS);
+    }
+    if (record->flags & (SYN | RST)) return;
+    // While the program is silent, too: a window that is written after that must not end left of what has passed.
+    on_data(record);
+    if (health && record->flags & ACK) on_acknowledgment(skb, place, record);
 }
 
 INLINE int pass(struct __sk_buff *skb, __u8 to_home) {
     struct record record = {.at_ns = monotonic_ns(), .to_home = to_home};
     struct place place = {};
-    enum reading found = read_packet(skb, &place, &record);
-    if (found != TCP) {
-        count(found == FRAGMENT ? FRAGMENTS : OTHERS);
-        return NEXT;
+    switch (read_packet(skb, &place, &record)) {
+    case TCP:
+        pass_segment(skb, &place, &record);
+        break;
+    case UDP:
+        pass_datagram(skb, &place, &record);
+        break;
+    case FRAGMENT:
+        count(FRAGMENTS);
+        break;
+    case OTHER:
+        count(OTHERS);
     }
-    count(SEGMENTS);
-    int alive = is_alive(record.at_ns);
-    if (alive) tell(&record);
-    if (record.flags & (SYN | RST)) return NEXT;
-    // While the program is silent, too: a window that is written after that must not end left of what has passed.
-    on_data(&record);
-    if (alive && record.flags & ACK) on_acknowledgment(skb, &place, &record);
     return NEXT;
 }
 

@@ -25,6 +25,7 @@ static __u64 (*monotonic_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 static long (*load_bytes)(const struct __sk_buff *skb, __u32 offset, void *to, __u32 length) = (void *)BPF_FUNC_skb_load_bytes;
 static long (*store_bytes)(struct __sk_buff *skb, __u32 offset, const void *from, __u32 length, __u64 flags) = (void *)BPF_FUNC_skb_store_bytes;
 static long (*mend_checksum)(struct __sk_buff *skb, __u32 offset, __u64 from, __u64 to, __u64 flags) = (void *)BPF_FUNC_l4_csum_replace;
+static long (*mend_header_checksum)(struct __sk_buff *skb, __u32 offset, __u64 from, __u64 to, __u64 flags) = (void *)BPF_FUNC_l3_csum_replace;
 static void *(*ring_reserve)(void *ring, __u64 size, __u64 flags) = (void *)BPF_FUNC_ringbuf_reserve;
 static void (*ring_submit)(void *data, __u64 flags) = (void *)BPF_FUNC_ringbuf_submit;
 

@@ -1,7 +1,7 @@
 // From the bytes of a packet to a record. What is not understood is left alone: fragments, IPv6 extension headers, IPsec,
 // tunnels, more than two VLAN tags, headers that are cut short.
 //
-// Sources: IEEE 802.1Q (tags), RFC 2516 section 4 (PPPoE session), RFC 791, RFC 8200, RFC 9293 section 3.1, RFC 7323.
+// Sources: IEEE 802.1Q (tags), RFC 2516 section 4 (PPPoE session), RFC 791, RFC 8200, RFC 768, RFC 9293 section 3.1, RFC 7323.
 #pragma once
 
 #include "kernel.h"
@@ -18,18 +18,25 @@
 #define PPP_IPV4 0x0021
 #define PPP_IPV6 0x0057
 #define PROTOCOL_TCP 6
+#define PROTOCOL_UDP 17
+#define UDP_HEADER 8
 #define TCP_LEAST 20
 #define MAX_OPTIONS 40
 #define WORD 4
 
-enum reading { TCP, FRAGMENT, OTHER };
+enum reading { TCP, UDP, FRAGMENT, OTHER };
 
-// Where the headers of a TCP segment are.
+// Where the headers of a packet are.
 struct place {
     __u32 ip;
-    __u32 tcp;
+    __u32 transport;
     __u32 size; // of the packet of IP, by its header
+    __u16 type; // of IP, as Ethernet has it
 };
+
+INLINE enum reading protocol_of(__u8 number) {
+    return number == PROTOCOL_TCP ? TCP : number == PROTOCOL_UDP ? UDP : OTHER;
+}
 
 INLINE __u16 word_at(const struct __sk_buff *skb, __u32 offset) {
     __be16 word = 0;
@@ -56,33 +63,37 @@ INLINE __u32 find_ip(const struct __sk_buff *skb, __u16 *type) {
     return *type == TYPE_IPV4 || *type == TYPE_IPV6 ? at : 0;
 }
 
-INLINE enum reading read_ipv4(const struct __sk_buff *skb, struct place *place, struct flow *flow) {
+INLINE enum reading read_ipv4(const struct __sk_buff *skb, struct place *place, struct record *record) {
     __u8 header[20];
     if (load_bytes(skb, place->ip, header, sizeof header)) return OTHER;
     __u32 length = (header[0] & 0xf) * 4;
     if (header[0] >> 4 != 4 || length < sizeof header) return OTHER;
     // More fragments, or an offset: a later one has no header of TCP, and the first is one of them.
     if ((header[6] & 0x3f) || header[7]) return FRAGMENT;
-    if (header[9] != PROTOCOL_TCP) return OTHER;
-    place->tcp = place->ip + length;
+    struct flow *flow = &record->flow;
+    flow->protocol = header[9];
+    record->traffic_class = header[1];
+    place->transport = place->ip + length;
     place->size = (__u32)header[2] << 8 | header[3];
     flow->sender[10] = flow->sender[11] = flow->receiver[10] = flow->receiver[11] = 0xff;
     __builtin_memcpy(flow->sender + 12, header + 12, 4);
     __builtin_memcpy(flow->receiver + 12, header + 16, 4);
-    return TCP;
+    return protocol_of(header[9]);
 }
 
-INLINE enum reading read_ipv6(const struct __sk_buff *skb, struct place *place, struct flow *flow) {
+INLINE enum reading read_ipv6(const struct __sk_buff *skb, struct place *place, struct record *record) {
     __u8 header[40];
     if (load_bytes(skb, place->ip, header, sizeof header)) return OTHER;
     if (header[0] >> 4 != 6) return OTHER;
     if (header[6] == 44) return FRAGMENT;
-    if (header[6] != PROTOCOL_TCP) return OTHER;
-    place->tcp = place->ip + sizeof header;
+    struct flow *flow = &record->flow;
+    flow->protocol = header[6];
+    record->traffic_class = header[0] << 4 | header[1] >> 4;
+    place->transport = place->ip + sizeof header;
     place->size = sizeof header + ((__u32)header[4] << 8 | header[5]);
     __builtin_memcpy(flow->sender, header + 8, 16);
     __builtin_memcpy(flow->receiver, header + 24, 16);
-    return TCP;
+    return protocol_of(header[6]);
 }
 
 // Kinds: 0 ends the list, 1 fills a byte, 3 is the window scale, 8 the timestamps; all others have a length.
@@ -123,9 +134,9 @@ INLINE void read_options(const struct __sk_buff *skb, __u32 offset, __u32 length
 
 INLINE enum reading read_tcp(const struct __sk_buff *skb, struct place *place, struct record *record) {
     __u8 header[TCP_LEAST];
-    if (load_bytes(skb, place->tcp, header, sizeof header)) return OTHER;
+    if (load_bytes(skb, place->transport, header, sizeof header)) return OTHER;
     __u32 length = (header[12] >> 4) * 4;
-    __u32 headers = place->tcp - place->ip + length;
+    __u32 headers = place->transport - place->ip + length;
     // What the kernel joined may be larger than the field of IPv6 or IPv4 says (BIG TCP writes 0).
     __u32 size = place->size ? place->size : skb->len - place->ip;
     if (length < TCP_LEAST || headers > size || place->ip + size > skb->len) return OTHER;
@@ -141,16 +152,30 @@ INLINE enum reading read_tcp(const struct __sk_buff *skb, struct place *place, s
     record->payload = size - headers;
     record->segment = skb->gso_size;
     record->total_header = headers;
-    read_options(skb, place->tcp + TCP_LEAST, length - TCP_LEAST, record);
+    read_options(skb, place->transport + TCP_LEAST, length - TCP_LEAST, record);
     return TCP;
+}
+
+// Of a datagram, what a segment has, too: its flow, and its sizes.
+INLINE enum reading read_udp(const struct __sk_buff *skb, const struct place *place, struct record *record) {
+    __u8 header[UDP_HEADER];
+    if (load_bytes(skb, place->transport, header, sizeof header)) return OTHER;
+    __u32 length = (__u32)header[4] << 8 | header[5];
+    __u32 before = place->transport - place->ip;
+    if (length < UDP_HEADER || before + length > place->size || place->ip + place->size > skb->len) return OTHER;
+    __builtin_memcpy(&record->flow.sender_port, header, 2);
+    __builtin_memcpy(&record->flow.receiver_port, header + 2, 2);
+    record->payload = length - UDP_HEADER;
+    record->segment = skb->gso_size;
+    record->total_header = before + UDP_HEADER;
+    return UDP;
 }
 
 // Reads a whole packet.
 INLINE enum reading read_packet(const struct __sk_buff *skb, struct place *place, struct record *record) {
-    __u16 type;
-    place->ip = find_ip(skb, &type);
+    place->ip = find_ip(skb, &place->type);
     if (!place->ip) return OTHER;
     record->scale = NO_SCALE;
-    enum reading found = type == TYPE_IPV4 ? read_ipv4(skb, place, &record->flow) : read_ipv6(skb, place, &record->flow);
-    return found == TCP ? read_tcp(skb, place, record) : found;
+    enum reading found = place->type == TYPE_IPV4 ? read_ipv4(skb, place, record) : read_ipv6(skb, place, record);
+    return found == TCP ? read_tcp(skb, place, record) : found == UDP ? read_udp(skb, place, record) : found;
 }

@@ -2,9 +2,10 @@
 //! experiment files are ([`gameway_units::declared`]).
 
 use crate::exceptions::{Exception, Exceptions};
-use crate::own_queue::ShapeConfig;
+use crate::games::GamesConfig;
 use gameway_gateway::WindowsConfig;
-use gameway_units::declared::{self, Configuration, Declared, OptionError, Options};
+use gameway_path::Dscp;
+use gameway_units::declared::{self, Configuration, Declared, OptionError, Options, on_off};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -59,6 +60,24 @@ pub struct GatewayConfig {
     /// Connections whose windows are left as they are.
     #[serde(default)]
     pub leave_alone: Vec<Exception>,
+    /// Whether games are found by behaviour.
+    #[serde(default = "yes", with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
+    pub games: bool,
+    /// Whether packets to the home are a game's if their DSCP is EF, CS4, CS5, AF41, AF42 or AF43.
+    #[serde(default, with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
+    pub trust_dscp: bool,
+    /// The DSCP that packets of games to the home get: Wi-Fi's queues read it.
+    #[serde(default)]
+    #[schemars(extend("x-none" = "none", "examples" = ["ef", "cs5"]))]
+    pub mark: Option<String>,
+    /// Connections that are games.
+    #[serde(default)]
+    pub game: Vec<Exception>,
+    /// Connections that are no games, whatever they behave like or say.
+    #[serde(default)]
+    pub no_game: Vec<Exception>,
     /// The socket by which it is asked for its status and to end.
     #[serde(default)]
     #[schemars(extend("x-none" = "/run/gameway-gateway/HOME.sock"))]
@@ -87,6 +106,11 @@ impl GatewayConfig {
             windows: WindowsConfig::default(),
             shape: ShapeConfig::default(),
             leave_alone: Vec::new(),
+            games: true,
+            trust_dscp: false,
+            mark: None,
+            game: Vec::new(),
+            no_game: Vec::new(),
             control: None,
         }
     }
@@ -128,10 +152,8 @@ impl GatewayConfig {
             option: Some(format!("windows.{}", error.option.unwrap_or_default())),
             ..error
         })?;
-        if self.mode == Mode::Shape {
-            self.shape.rate()?;
-        }
-        self.exceptions().map(|_| ())
+        self.exceptions()?;
+        self.games_config().map(|_| ())
     }
 
     /// What is left alone.
@@ -139,7 +161,25 @@ impl GatewayConfig {
     /// # Errors
     /// The first that means nothing.
     pub fn exceptions(&self) -> Result<Exceptions, OptionError> {
-        Exceptions::of(&self.leave_alone)
+        Exceptions::of("leave_alone", &self.leave_alone)
+    }
+
+    /// What is a game.
+    ///
+    /// # Errors
+    /// The first rule that means nothing, or a DSCP that is none.
+    pub fn games_config(&self) -> Result<GamesConfig, OptionError> {
+        let mark = self.mark.as_deref().map(str::parse::<Dscp>).transpose();
+        Ok(GamesConfig {
+            by_behaviour: self.games,
+            trust_dscp: self.trust_dscp,
+            mark: mark.map_err(|error| OptionError {
+                option: Some("mark".to_owned()),
+                why: error.to_string(),
+            })?,
+            games: Exceptions::of("game", &self.game)?,
+            no_games: Exceptions::of("no_game", &self.no_game)?,
+        })
     }
 
     /// The control socket.
@@ -147,6 +187,10 @@ impl GatewayConfig {
     pub fn control_socket(&self) -> PathBuf {
         self.control.clone().unwrap_or_else(|| control_socket(&self.home))
     }
+}
+
+const fn yes() -> bool {
+    true
 }
 
 /// The control socket of the gateway at this interface, if nobody says where.
@@ -237,6 +281,14 @@ mod tests {
         assert_eq!(config.windows, windows);
         assert_eq!(config.leave_alone.len(), 1);
         assert_eq!(config.control_socket(), Path::new("/run/gameway-gateway/br-lan.sock"));
+        assert!(config.games && !config.trust_dscp);
+        let text = "games = false\ntrust_dscp = true\nmark = \"EF\"\n[[no_game]]\nport = 1\n";
+        let config = GatewayConfig::parse(text, Some("br-lan")).expect("a configuration");
+        let games = config.games_config().expect("rules");
+        assert!(!games.by_behaviour && games.trust_dscp);
+        let counts = (games.games.count(), games.no_games.count());
+        assert_eq!((games.mark, counts), (Some(Dscp(46)), (0, 1)));
+        let text = "[windows]\nbeta = \"20 ms\"\n";
         let other = GatewayConfig::parse(text, Some("lan")).expect("a configuration");
         assert_eq!(other.home, "lan");
         let text =
@@ -255,8 +307,8 @@ mod tests {
             ("home = \"a b\"", "home: \"a b\" is no name of an interface: it has 1 to 15"),
             ("home = \"..\"", "home: \"..\" is no name of an interface"),
             ("home = 5", "home: 5 is no text"),
-            ("hom = \"lan\"", "hom: is no option; did you mean home? known are control, home,"),
-            ("home = \"lan\"\nxyz = 1", "xyz: is no option; known are control, home,"),
+            ("hom = \"lan\"", "hom: is no option; did you mean home? known are control, game,"),
+            ("home = \"lan\"\nxyz = 1", "xyz: is no option; known are control, game,"),
             (
                 "home = \"lan\"\nwindows.alhpa = \"1 ms\"",
                 "windows.alhpa: is no option; did you mean alpha? known are alpha, beta, period",
@@ -307,6 +359,16 @@ mod tests {
                 "home = \"lan\"\nleave_alone = [{ port = 70000 }]",
                 "leave_alone.0.port: 70000 is not between",
             ),
+            (
+                "home = \"lan\"\ngame = [{ name = \"tv\" }]",
+                "game.0: has neither an address nor a port",
+            ),
+            (
+                "home = \"lan\"\nno_game = [{ prot = 5 }]",
+                "no_game.0.prot: is no option; did you mean port? known are",
+            ),
+            ("home = \"lan\"\nmark = \"first\"", "mark: \"first\" is no DSCP: known are 0 to 63,"),
+            ("home = \"lan\"\ngames = \"maybe\"", "games: "),
             ("home = ", "is no TOML: "),
         ] {
             let told = refusal(text);

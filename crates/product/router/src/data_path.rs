@@ -5,14 +5,16 @@
 //! them away.
 
 use crate::netlink;
-use crate::record::{FLOW_BYTES, LIMIT_BYTES, Record, TOLD_BYTES, flow_bytes, limit_bytes};
+use crate::record::{
+    Datagram, FLOW_BYTES, LIMIT_BYTES, Record, TOLD_BYTES, Verdict, flow_bytes, limit_bytes,
+};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::programs::tc::{qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType};
 use aya::util::KernelVersion;
 use aya::{Ebpf, EbpfError};
 use gameway_gateway::Limit;
-use gameway_path::Header;
+use gameway_path::{Dscp, Header};
 use std::io;
 
 /// Compiled by the build script.
@@ -39,6 +41,9 @@ pub enum DataPathError {
     /// A map that cannot be read or written.
     #[error("a map of the data path: {0}")]
     Map(#[from] MapError),
+    /// The kernel gives no random number.
+    #[error("a seed: {0}")]
+    Seed(io::Error),
 }
 
 /// An error in a line: of a verifier's hundreds, what it says at last.
@@ -66,12 +71,50 @@ pub struct Counters {
     pub lost_records: u64,
     /// Fragments, left alone.
     pub fragments: u64,
-    /// Packets that are not TCP or were not understood, left alone.
+    /// Packets that are neither TCP nor UDP or were not understood, left alone.
     pub others: u64,
+    /// Datagrams of UDP.
+    pub datagrams: u64,
+    /// Datagrams that the program was not told of, as it had not read the ring.
+    pub lost_datagrams: u64,
+    /// Packets to the home that counted as a game's.
+    pub game_packets: u64,
+}
+
+/// What holds for all packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// What says by DSCP that it waits for nothing counts as a game.
+    pub trust_dscp: bool,
+    /// What is written into packets of games to the home; those that are games by their own DSCP alone keep it.
+    pub mark: Option<Dscp>,
+    /// There are verdicts on TCP.
+    pub asks_of_tcp: bool,
+    /// All flows are told of in samples.
+    pub all_quiet: bool,
+}
+
+impl Settings {
+    fn bits(self) -> u32 {
+        let all = [self.trust_dscp, self.mark.is_some(), self.asks_of_tcp, self.all_quiet];
+        all.into_iter().zip(0..).map(|(is_set, bit)| u32::from(is_set) << bit).sum()
+    }
+}
+
+/// What passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    /// A segment of TCP.
+    Segment(Record),
+    /// A datagram of UDP.
+    Datagram(Datagram),
 }
 
 const PROGRAMS: [(&str, TcAttachType); 2] =
     [("to_home", TcAttachType::Egress), ("from_home", TcAttachType::Ingress)];
+
+/// Heartbeat, settings, mark.
+const HEALTH_BYTES: usize = 16;
 
 /// See the module's head.
 #[expect(missing_debug_implementations, reason = "maps of aya have none")]
@@ -79,9 +122,14 @@ pub struct DataPath {
     // Programs and links live as long as this.
     programs: Ebpf,
     records: RingBuf<MapData>,
+    datagrams: RingBuf<MapData>,
+    /// The oldest of each that was read and not yet told.
+    oldest: (Option<Record>, Option<Datagram>),
+    verdicts: HashMap<MapData, [u8; FLOW_BYTES], u32>,
+    settings: Settings,
     limits: HashMap<MapData, [u8; FLOW_BYTES], [u8; LIMIT_BYTES]>,
     windows: HashMap<MapData, [u8; FLOW_BYTES], [u8; TOLD_BYTES]>,
-    health: Array<MapData, i64>,
+    health: Array<MapData, [u8; HEALTH_BYTES]>,
     counters: PerCpuArray<MapData, u64>,
 }
 
@@ -102,10 +150,15 @@ impl DataPath {
             programs.take_map(name).ok_or_else(|| MapError::InvalidName { name: name.to_owned() })
         };
         let (records, limits, windows) = (map("records")?, map("limits")?, map("windows")?);
+        let (datagrams, verdicts) = (map("datagrams")?, map("verdicts")?);
         let (health, counters) = (map("healths")?, map("counters")?);
         Ok(Self {
             programs,
             records: records.try_into()?,
+            datagrams: datagrams.try_into()?,
+            oldest: (None, None),
+            verdicts: verdicts.try_into()?,
+            settings: Settings::default(),
             limits: limits.try_into()?,
             windows: windows.try_into()?,
             health: health.try_into()?,
@@ -147,13 +200,52 @@ impl DataPath {
     ///
     /// The map cannot be written.
     pub fn beat(&mut self, now_ns: i64) -> Result<(), DataPathError> {
-        Ok(self.health.set(0, now_ns, 0)?)
+        let mut bytes = [0; HEALTH_BYTES];
+        bytes[..8].copy_from_slice(&now_ns.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.settings.bits().to_ne_bytes());
+        let mark = u32::from(self.settings.mark.unwrap_or_default().0) << 2;
+        bytes[12..].copy_from_slice(&mark.to_ne_bytes());
+        Ok(self.health.set(0, bytes, 0)?)
     }
 
-    /// The next segment that passed, if there is one.
-    pub fn next_record(&mut self) -> Option<Record> {
-        let item = self.records.next()?;
-        Record::read(&item)
+    /// This holds from the next heartbeat on.
+    pub const fn set(&mut self, settings: Settings) {
+        self.settings = settings;
+    }
+
+    /// The next segment or datagram that passed, if there is one, in the order of time.
+    pub fn next_passed(&mut self) -> Option<Passed> {
+        let (record, datagram) = &mut self.oldest;
+        if record.is_none() {
+            *record = self.records.next().and_then(|item| Record::read(&item));
+        }
+        if datagram.is_none() {
+            *datagram = self.datagrams.next().and_then(|item| Datagram::read(&item));
+        }
+        let is_record_first = match (&record, &datagram) {
+            (Some(record), Some(datagram)) => record.at_ns <= datagram.at_ns,
+            (first, _) => first.is_some(),
+        };
+        if is_record_first {
+            return record.take().map(Passed::Segment);
+        }
+        datagram.take().map(Passed::Datagram)
+    }
+
+    /// What is thought of a flow, for both its ways.
+    ///
+    /// # Errors
+    ///
+    /// The map cannot be written.
+    pub fn judge(&mut self, header: &Header, verdict: Verdict) -> Result<(), DataPathError> {
+        for header in [*header, header.reversed()] {
+            let key = flow_bytes(&header);
+            match verdict.bits() {
+                0 => is_gone(self.verdicts.remove(&key))?,
+                bits => self.verdicts.insert(key, bits, 0)?,
+            }
+        }
+        Ok(())
     }
 
     /// Limits a sender, or changes its limit.
@@ -172,15 +264,8 @@ impl DataPath {
     /// The map cannot be written.
     pub fn release(&mut self, header: &Header) -> Result<(), DataPathError> {
         let key = flow_bytes(header);
-        for removed in [self.limits.remove(&key), self.windows.remove(&key)] {
-            match removed {
-                Ok(()) | Err(MapError::KeyNotFound) => {}
-                Err(MapError::SyscallError(error))
-                    if error.io_error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+        is_gone(self.limits.remove(&key))?;
+        Ok(is_gone(self.windows.remove(&key))?)
     }
 
     /// What was counted.
@@ -189,12 +274,30 @@ impl DataPath {
     ///
     /// The map cannot be read.
     pub fn counters(&self) -> Result<Counters, DataPathError> {
-        let mut totals = [0; 5];
+        let mut totals = [0; 8];
         for (total, index) in totals.iter_mut().zip(0..) {
             *total = self.counters.get(&index, 0)?.iter().sum();
         }
-        let [segments, lowered, lost_records, fragments, others] = totals;
-        Ok(Counters { segments, lowered, lost_records, fragments, others })
+        let [
+            segments,
+            lowered,
+            lost_records,
+            fragments,
+            others,
+            datagrams,
+            lost_datagrams,
+            game_packets,
+        ] = totals;
+        Ok(Counters {
+            segments,
+            lowered,
+            lost_records,
+            fragments,
+            others,
+            datagrams,
+            lost_datagrams,
+            game_packets,
+        })
     }
 
     /// The kernel's number of one of the two programs, for tests that run it on packets of theirs.
@@ -205,6 +308,19 @@ impl DataPath {
     #[doc(hidden)]
     pub fn program(&mut self, name: &str) -> Result<&SchedClassifier, ProgramError> {
         classifier(&mut self.programs, name).map(|program| &*program)
+    }
+}
+
+/// What was removed is not there, whether it was before or not.
+fn is_gone(removed: Result<(), MapError>) -> Result<(), MapError> {
+    match removed {
+        Err(MapError::KeyNotFound) => Ok(()),
+        Err(MapError::SyscallError(error))
+            if error.io_error.kind() == io::ErrorKind::NotFound =>
+        {
+            Ok(())
+        }
+        other => other,
     }
 }
 

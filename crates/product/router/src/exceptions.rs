@@ -1,4 +1,4 @@
-//! Rules by hand: connections whose windows are left as they are, by the address or the port of one of their ends.
+//! Rules by hand: some connections, by the address or the port of one of their ends.
 
 use gameway_path::{Endpoint, Header};
 use gameway_units::declared::OptionError;
@@ -17,13 +17,15 @@ pub struct Exception {
     /// An address or a prefix, of IPv4 or IPv6.
     #[schemars(extend("x-none" = "any", "examples" = ["192.168.1.20", "2001:db8::/32"]))]
     pub address: Option<String>,
-    /// A port of TCP.
+    /// A port of TCP or UDP.
     #[schemars(range(min = 1, max = 65535), extend("x-none" = "any"))]
     pub port: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
+    /// Its own, or what it says.
+    name: String,
     addresses: Option<IpNet>,
     port: Option<u16>,
 }
@@ -33,15 +35,15 @@ struct Rule {
 pub struct Exceptions(Vec<Rule>);
 
 impl Exceptions {
-    /// As a file has them.
+    /// As a file has them under `key`.
     ///
     /// # Errors
     /// The first that means nothing, and why.
-    pub fn of(list: &[Exception]) -> Result<Self, OptionError> {
+    pub fn of(key: &str, list: &[Exception]) -> Result<Self, OptionError> {
         let rules = list.iter().enumerate().map(|(index, one)| {
-            Rule::of(one).map_err(|(key, why)| {
-                let key = if key.is_empty() { String::new() } else { format!(".{key}") };
-                OptionError { option: Some(format!("leave_alone.{index}{key}")), why }
+            Rule::of(one).map_err(|(field, why)| {
+                let field = if field.is_empty() { String::new() } else { format!(".{field}") };
+                OptionError { option: Some(format!("{key}.{index}{field}")), why }
             })
         });
         Ok(Self(rules.collect::<Result<_, _>>()?))
@@ -50,7 +52,14 @@ impl Exceptions {
     /// Whether the connection of this data is one of them.
     #[must_use]
     pub fn has(&self, header: &Header) -> bool {
-        self.0.iter().any(|rule| rule.fits(&header.source) || rule.fits(&header.destination))
+        self.name(header).is_some()
+    }
+
+    /// The name of the first rule that the connection of this data fits; without a name of its own, what it says.
+    #[must_use]
+    pub fn name(&self, header: &Header) -> Option<&str> {
+        let fits = |rule: &&Rule| rule.fits(&header.source) || rule.fits(&header.destination);
+        self.0.iter().find(fits).map(|rule| rule.name.as_str())
     }
 
     /// How many rules there are.
@@ -70,11 +79,12 @@ impl Rule {
             other => other.flatten(),
         };
         if addresses.is_none() && port.is_none() {
-            let why =
-                "has neither an address nor a port; to leave all alone, do not start the gateway";
-            return Err(("", why.to_owned()));
+            return Err(("", "has neither an address nor a port; it means nothing".to_owned()));
         }
-        Ok(Self { addresses, port })
+        let port_text = port.map(|port| format!("port {port}"));
+        let parts: Vec<String> = one.address.iter().cloned().chain(port_text).collect();
+        let name = one.name.clone().unwrap_or_else(|| parts.join(" "));
+        Ok(Self { name, addresses, port })
     }
 
     fn fits(&self, end: &Endpoint) -> bool {
@@ -108,7 +118,7 @@ mod tests {
 
     fn with(address: Option<&str>, port: Option<u32>) -> Exceptions {
         let one = Exception { name: None, address: address.map(str::to_owned), port };
-        Exceptions::of(&[one]).expect("a rule")
+        Exceptions::of("leave_alone", &[one]).expect("a rule")
     }
 
     #[test]
@@ -134,8 +144,22 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_is_called_by_its_name_or_by_what_it_says() {
+        let download = header("203.0.113.9:443", "192.168.7.2:40000");
+        let rule = |name: Option<&str>| Exception {
+            name: name.map(str::to_owned),
+            address: Some("192.168.7.0/24".to_owned()),
+            port: Some(40_000),
+        };
+        for (name, told) in [(None, "192.168.7.0/24 port 40000"), (Some("tv"), "tv")] {
+            let rules = Exceptions::of("game", &[rule(name)]).expect("a rule");
+            assert_eq!(rules.name(&download), Some(told));
+        }
+    }
+
+    #[test]
     fn what_means_nothing_is_refused() {
-        let refused = |one: Exception| Exceptions::of(&[one]).expect_err("nothing").to_string();
+        let refused = |one: Exception| Exceptions::of("leave_alone", &[one]).expect_err("nothing").to_string();
         let address = Some("192.168.7.300".to_owned());
         let told = refused(Exception { address, ..Exception::default() });
         assert!(

@@ -1,9 +1,10 @@
 //! The home gateway on a Linux router.
 //!
-//! The way of a packet: `bpf/gateway.bpf.c`, on tc at the interface of the home, tells the program of each TCP segment by
-//! a ring ([`record`]) and lowers the windows of acknowledgments whose senders are limited ([`data_path`]). The program
-//! ([`program`]) hands the segments to the algorithm of `gameway-gateway`, unchanged, reads off them how long packets wait
-//! in front of the home, and writes what the algorithm wants into a map.
+//! The way of a packet: `bpf/gateway.bpf.c`, on tc at the interface of the home, tells the program of each TCP segment and of
+//! datagrams of UDP by rings ([`record`]), lowers the windows of acknowledgments whose senders are limited, and gives packets of
+//! games a class ([`data_path`]). The program ([`program`]) hands the segments to the algorithm of `gameway-gateway`, unchanged,
+//! reads off them how long packets wait in front of the home, and writes what the algorithm wants into a map; likewise it hands the
+//! datagrams to the classifier of that crate, and writes which flows are games ([`games`]).
 //!
 //! What a person has of it: [`command`], which reads a file ([`config`]) and asks a gateway that runs ([`control`]) what is so
 //! ([`status`]).
@@ -15,6 +16,7 @@ pub mod control;
 pub mod data_path;
 pub mod doctor;
 pub mod exceptions;
+pub mod games;
 mod metrics;
 mod netlink;
 pub mod own_queue;

@@ -18,7 +18,10 @@ pub fn figures(status: &Status) -> String {
         ("windows_lowered", "Windows that were lowered", status.lowered),
         ("lost_records", "Segments of which the program was not told", status.lost_records),
         ("fragments", "Fragments of IP, left alone", status.fragments),
-        ("others", "Packets that are not TCP or were not understood", status.others),
+        ("others", "Packets that are neither TCP nor UDP or were not understood", status.others),
+        ("datagrams", "Datagrams of UDP that passed", status.datagrams),
+        ("lost_datagrams", "Datagrams of which the program was not told", status.lost_datagrams),
+        ("game_packets", "Packets to the home that counted as a game's", status.game_packets),
     ] {
         let counter = Counter::<u64>::default();
         counter.inc_by(count);
@@ -26,10 +29,13 @@ pub fn figures(status: &Status) -> String {
     }
     let limited = "TCP connections whose windows are lowered";
     registry.register("limited_connections", limited, gauge(status.limited as f64));
+    let games = "Flows that are games";
+    let found = status.games.found.len() + status.games.more;
+    registry.register("games", games, gauge(found as f64));
     let rate = |bps: u64| gauge(bps as f64);
-    let to = "TCP to the home in the last second, on the wire";
+    let to = "TCP and UDP to the home in the last second, on the wire";
     registry.register("to_home_bits_per_second", to, rate(status.to_home_bps));
-    let from = "TCP from the home in the last second, on the wire";
+    let from = "TCP and UDP from the home in the last second, on the wire";
     registry.register("from_home_bits_per_second", from, rate(status.from_home_bps));
     let running = "Since the start";
     registry.register_with_unit("running", running, Unit::Seconds, gauge(status.time_s));

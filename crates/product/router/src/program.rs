@@ -1,14 +1,15 @@
-//! What steers the data path: the algorithm of `gameway-gateway`, unchanged, on the segments that passed.
+//! What steers the data path: the algorithm of `gameway-gateway`, unchanged, on the segments that passed, and what finds games.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | look at the ring | 5 ms | 1 Gb/s of small segments, 80 B each in the ring, are 0.6 MB in that time; it has 2 MiB |
+//! | packets of a look | 16384 at most | a heartbeat does not wait for whoever sends more than three million a second |
 //! | heartbeat | with each look | the data path gives up after a second |
 
-use crate::data_path::{DataPath, DataPathError};
+use crate::data_path::{DataPath, DataPathError, Passed, Settings};
 use crate::exceptions::Exceptions;
-use crate::own_queue::{self, OwnQueue, QueueError, QueueKind};
-use crate::record::Record;
+use crate::games::{Games, GamesConfig};
+use crate::record::{Datagram, Record};
 use crate::status::Status;
 use crate::watch::Watch;
 use gameway_gateway::{Gateway, Home, Limit, Packet, Passage, WindowsConfig};
@@ -17,8 +18,10 @@ use gameway_runtime::clock::{Clock, sleep};
 use gameway_runtime::stop::Stop;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeMap;
+use std::iter;
 
 const LOOK: Duration = Duration::from_millis(5);
+const MAX_PER_LOOK: usize = 16_384;
 /// As in `bpf/gateway.bpf.c`.
 const SILENCE: Duration = Duration::from_secs(1);
 const REPORT: Duration = Duration::from_secs(1);
@@ -36,6 +39,20 @@ pub struct Config {
     pub windows: WindowsConfig,
     /// What the algorithm is told nothing of.
     pub exceptions: Exceptions,
+    /// What is a game.
+    pub games: GamesConfig,
+}
+
+impl Config {
+    fn settings(&self) -> Settings {
+        let GamesConfig { by_behaviour, trust_dscp, mark, games, no_games } = &self.games;
+        Settings {
+            trust_dscp: *trust_dscp,
+            mark: *mark,
+            asks_of_tcp: games.count() + no_games.count() > 0,
+            all_quiet: !by_behaviour,
+        }
+    }
 }
 
 /// Why a gateway does not run, or does not go on.
@@ -57,27 +74,37 @@ struct Steering {
     limits: BTreeMap<Header, Limit>,
     exceptions: Exceptions,
     watch: Watch,
-    lowers_windows: bool,
-    /// The gateway's own, and the rate that it is to have.
-    queue: Option<(OwnQueue, Rate)>,
+    games: Games,
 }
 
 impl Steering {
-    fn new(config: &Config) -> Result<Self, QueueError> {
-        let install = |(kind, rate)| Ok((OwnQueue::install(&config.home, kind, rate)?, rate));
-        Ok(Self {
+    fn new(config: &Config, seed: u64) -> Self {
+        Self {
             gateway: Windows::new(config.windows),
             limits: BTreeMap::new(),
             exceptions: config.exceptions.clone(),
             watch: Watch::default(),
-            lowers_windows: config.lowers_windows,
-            queue: config.queue.map(install).transpose()?,
-        })
+            games: Games::new(config.games.clone(), seed),
+        }
+    }
+
+    /// Its bytes use the link, as those of all do.
+    fn on_datagram(&mut self, now: Instant, datagram: &Datagram) {
+        let (header, size) = (datagram.header, datagram.bytes());
+        let passage = if datagram.to_home { Passage::Queue } else { Passage::Beside };
+        self.watch.on_datagram(datagram);
+        self.games.on_datagram(now, datagram);
+        if datagram.to_home {
+            self.gateway.on_departure(now, size, Duration::ZERO);
+        }
+        self.gateway.on_packet(now, passage, &mut Packet::new(header, size, None));
     }
 
     fn on_record(&mut self, now: Instant, record: &Record) {
         let passage = if record.to_home { Passage::Queue } else { Passage::Beside };
-        let is_left_alone = self.exceptions.has(&record.segment.header);
+        // A game is not to be slowed.
+        let is_game = self.games.on_segment(now, record);
+        let is_left_alone = is_game || self.exceptions.has(&record.segment.header);
         self.watch.on_record(record, is_left_alone);
         for mut segment in record.on_the_wire() {
             let size = record.headers + Bytes::new(u64::from(segment.length));
@@ -99,6 +126,13 @@ impl Steering {
         self.limits.clear();
         self.watch.on_period(now, None, &self.limits);
         Ok(())
+    }
+
+    /// Hands on what is thought of flows.
+    fn judge(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), DataPathError> {
+        self.games.review(now);
+        let changes = self.games.take_changes();
+        changes.iter().try_for_each(|(header, verdict)| data_path.judge(header, *verdict))
     }
 
     /// A period has ended.
@@ -137,6 +171,7 @@ impl Steering {
         let own_queue = self.queue.as_mut().map(|(queue, _)| queue.follow()).transpose()?;
         let counters = data_path.counters()?;
         self.watch.take_rates(now);
+        self.games.take_rates(now);
         let [to_home, from_home] = self.watch.rates();
         let (connections, more_connections) = self.watch.connections(now);
         Ok(Status {
@@ -152,6 +187,10 @@ impl Steering {
             lost_records: counters.lost_records,
             fragments: counters.fragments,
             others: counters.others,
+            datagrams: counters.datagrams,
+            lost_datagrams: counters.lost_datagrams,
+            game_packets: counters.game_packets,
+            games: self.games.told(now),
             to_home_bps: to_home.as_bps(),
             from_home_bps: from_home.as_bps(),
             exceptions: self.exceptions.count(),
@@ -170,17 +209,19 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
     let start_ns = Clock::monotonic_ns();
     let clock = Clock::new(start_ns);
     let mut data_path = DataPath::load()?;
+    data_path.set(config.settings());
     data_path.beat(start_ns)?;
     data_path.attach(&config.home)?;
     let mut beaten = Instant::ZERO;
-    // Also for a gateway without a queue: one that was killed may have had one.
-    own_queue::remove_left(&config.home)?;
-    let mut steering = Steering::new(config)?;
+    let mut steering = Steering::new(config, seed()?);
     // The first line says that it is there.
     let mut next_report = Instant::ZERO;
     while !stop.is_asked() {
-        while let Some(record) = data_path.next_record() {
-            steering.on_record(clock.at(record.at_ns), &record);
+        for passed in iter::from_fn(|| data_path.next_passed()).take(MAX_PER_LOOK) {
+            match passed {
+                Passed::Segment(one) => steering.on_record(clock.at(one.at_ns), &one),
+                Passed::Datagram(one) => steering.on_datagram(clock.at(one.at_ns), &one),
+            }
         }
         let now_ns = Clock::monotonic_ns();
         let now = clock.at(now_ns);
@@ -189,6 +230,7 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
         }
         data_path.beat(now_ns)?;
         beaten = now;
+        steering.judge(now, &mut data_path)?;
         if now >= steering.gateway.next_deadline() {
             steering.decide(now, &mut data_path)?;
         }
@@ -199,4 +241,12 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
         sleep(LOOK);
     }
     Ok(())
+}
+
+/// For a table that nobody outside can fill on purpose.
+fn seed() -> Result<u64, DataPathError> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .map_err(|error| DataPathError::Seed(error.into()))?;
+    Ok(u64::from_ne_bytes(bytes))
 }

@@ -6,9 +6,11 @@ use gameway_units::Bytes;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Bytes of a flow: the key of the maps.
-pub const FLOW_BYTES: usize = 36;
+pub const FLOW_BYTES: usize = 40;
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 80;
+/// Bytes of a datagram.
+pub const DATAGRAM_BYTES: usize = 72;
 /// Bytes of a limit.
 pub const LIMIT_BYTES: usize = 24;
 /// Bytes of what was told, which the data path alone reads and writes.
@@ -29,12 +31,75 @@ pub struct Record {
     pub headers: Bytes,
     /// The whole, with the window that its sender wrote.
     pub segment: Segment,
+    /// How it wants to be treated.
+    pub dscp: Dscp,
+    /// What the data path knows of its flow.
+    pub verdict: Verdict,
+}
+
+/// What the program thinks of a flow, as the data path knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Verdict {
+    /// Whether it is a game; `None`: nobody has said so by hand or by behaviour.
+    pub game: Option<bool>,
+    /// Whether it is told of in samples.
+    pub quiet: bool,
+}
+
+const GAME: u8 = 1;
+const NO_GAME: u8 = 2;
+const QUIET: u8 = 4;
+
+impl Verdict {
+    const fn of(bits: u8) -> Self {
+        let game = match bits & (GAME | NO_GAME) {
+            0 => None,
+            kind => Some(kind & GAME != 0),
+        };
+        Self { game, quiet: bits & QUIET != 0 }
+    }
+
+    /// As the map has it.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        let kind = match self.game {
+            None => 0,
+            Some(true) => GAME,
+            Some(false) => NO_GAME,
+        };
+        (kind | if self.quiet { QUIET } else { 0 }) as u32
+    }
+}
+
+/// A datagram of UDP that passed, or several that the kernel had joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram {
+    /// When, of `CLOCK_MONOTONIC`.
+    pub at_ns: i64,
+    /// Towards the home.
+    pub to_home: bool,
+    /// Its flow, and its DSCP.
+    pub header: Header,
+    /// Congestion experienced, or able to (RFC 3168): the lower two bits of the traffic class.
+    pub ecn: u8,
+    /// Of the headers of IP and UDP.
+    pub headers: Bytes,
+    /// Bytes of all that were joined.
+    pub length: u32,
+    /// Payload of each of those that were joined; 0: it is one.
+    pub joined: u16,
+    /// The first byte of the payload.
+    pub first: Option<u8>,
+    /// What the data path knows of its flow.
+    pub verdict: Verdict,
+    /// Datagrams of this flow that passed since the last one that was told, and their bytes with the headers of IP and UDP.
+    pub untold: (u32, Bytes),
 }
 
 /// Numbers in the machine's order, at their places.
-struct Fields<'a>(&'a [u8; RECORD_BYTES]);
+struct Fields<'a, const SIZE: usize>(&'a [u8; SIZE]);
 
-impl Fields<'_> {
+impl<const SIZE: usize> Fields<'_, SIZE> {
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {
         let mut bytes = [0; N];
         bytes.copy_from_slice(&self.0[at..at + N]);
@@ -53,37 +118,44 @@ impl Fields<'_> {
         let address = IpAddr::V6(Ipv6Addr::from(self.array::<16>(address))).to_canonical();
         Endpoint { address, port: u16::from_be_bytes(self.array(port)) }
     }
+
+    /// Of the flow, which both kinds have at the same place.
+    fn header(&self, protocol: Protocol, traffic_class: u8) -> Header {
+        Header {
+            source: self.endpoint(8, 40),
+            destination: self.endpoint(24, 42),
+            protocol,
+            dscp: Dscp(traffic_class >> 2),
+        }
+    }
 }
 
 impl Record {
     /// Reads one of the ring's; `None` where its size is another.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        let fields = Fields(bytes.try_into().ok()?);
-        let [flags, scale, stamped, to_home] = fields.array(72);
-        let header = Header {
-            source: fields.endpoint(8, 40),
-            destination: fields.endpoint(24, 42),
-            protocol: Protocol::Tcp,
-            dscp: Dscp::default(),
-        };
+        let fields = Fields::<RECORD_BYTES>(bytes.try_into().ok()?);
+        let [headers, flags, scale, stamped, to_home, traffic_class, verdict] = fields.array(72);
         let segment = Segment {
-            header,
+            // What asks a queue for something is no part of a connection.
+            header: fields.header(Protocol::Tcp, 0),
             flags: Flags::of(flags),
-            sequence: fields.long(44),
-            acknowledgment: fields.long(48),
-            length: fields.long(60),
-            window: fields.word(68),
+            sequence: fields.long(48),
+            acknowledgment: fields.long(52),
+            length: fields.long(64),
+            window: fields.word(70),
             window_scale: (scale != NO_SCALE).then_some(scale),
             timestamps: (stamped != 0)
-                .then(|| Timestamps { value: fields.long(52), echo: fields.long(56) }),
+                .then(|| Timestamps { value: fields.long(56), echo: fields.long(60) }),
         };
         Some(Self {
             at_ns: i64::from_ne_bytes(fields.array(0)),
             to_home: to_home != 0,
-            joined: fields.long(64),
-            headers: Bytes::new(u64::from(fields.word(70))),
+            joined: fields.word(68).into(),
+            headers: Bytes::new(headers.into()),
             segment,
+            dscp: Dscp(traffic_class >> 2),
+            verdict: Verdict::of(verdict),
         })
     }
 
@@ -114,7 +186,46 @@ impl Record {
     }
 }
 
-/// The key of a flow's data in the maps.
+impl Datagram {
+    /// Reads one of the ring's; `None` where its size is another.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let fields = Fields::<DATAGRAM_BYTES>(bytes.try_into().ok()?);
+        let [headers, traffic_class, first, to_home, verdict] = fields.array(62);
+        let length = fields.long(48);
+        Some(Self {
+            at_ns: i64::from_ne_bytes(fields.array(0)),
+            to_home: to_home != 0,
+            header: fields.header(Protocol::Udp, traffic_class),
+            ecn: traffic_class & 3,
+            headers: Bytes::new(headers.into()),
+            length,
+            joined: fields.word(60),
+            first: (length > 0).then_some(first),
+            verdict: Verdict::of(verdict),
+            untold: (fields.long(52), Bytes::new(fields.long(56).into())),
+        })
+    }
+
+    /// The sizes of the packets of IP as they were on the wire, in order.
+    pub fn sizes_on_the_wire(&self) -> impl Iterator<Item = Bytes> {
+        let (whole, headers) = (self.length, self.headers);
+        let size = if self.joined == 0 { whole } else { self.joined.into() }.max(1);
+        let count = whole.div_ceil(size).max(1);
+        (0..count).map(move |index| {
+            let payload = (whole - index * size).min(size);
+            headers.saturating_add(Bytes::new(payload.into()))
+        })
+    }
+
+    /// All that passed since the last one that was told, this one included.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        self.sizes_on_the_wire().fold(self.untold.1, Bytes::saturating_add)
+    }
+}
+
+/// The key of a flow in the maps.
 #[must_use]
 pub fn flow_bytes(header: &Header) -> [u8; FLOW_BYTES] {
     let address = |end: &Endpoint| match end.address {
@@ -125,7 +236,13 @@ pub fn flow_bytes(header: &Header) -> [u8; FLOW_BYTES] {
     bytes[..16].copy_from_slice(&address(&header.source));
     bytes[16..32].copy_from_slice(&address(&header.destination));
     bytes[32..34].copy_from_slice(&header.source.port.to_be_bytes());
-    bytes[34..].copy_from_slice(&header.destination.port.to_be_bytes());
+    bytes[34..36].copy_from_slice(&header.destination.port.to_be_bytes());
+    let protocol: u32 = match header.protocol {
+        Protocol::Icmp => 1,
+        Protocol::Tcp => 6,
+        Protocol::Udp => 17,
+    };
+    bytes[36..].copy_from_slice(&protocol.to_ne_bytes());
     bytes
 }
 

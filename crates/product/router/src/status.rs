@@ -1,6 +1,6 @@
 //! What is so at a moment: as the control socket and the lines of the program tell it, and as a terminal shows it.
 
-use crate::own_queue::OwnQueueStatus;
+use crate::games::told::GamesTold;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -31,11 +31,19 @@ pub struct Status {
     pub lost_records: u64,
     /// Fragments of IP, left alone.
     pub fragments: u64,
-    /// Packets that are not TCP or were not understood, left alone.
+    /// Packets that are neither TCP nor UDP or were not understood, left alone.
     pub others: u64,
-    /// TCP to the home in the last second, on the wire.
+    /// Datagrams of UDP that passed since the start.
+    pub datagrams: u64,
+    /// Datagrams of which the program was not told, since it came too late to the ring.
+    pub lost_datagrams: u64,
+    /// Packets to the home that counted as a game's, since the start.
+    pub game_packets: u64,
+    /// What is a game.
+    pub games: GamesTold,
+    /// TCP and UDP to the home in the last second, on the wire.
     pub to_home_bps: u64,
-    /// TCP from the home in the last second, on the wire.
+    /// TCP and UDP from the home in the last second, on the wire.
     pub from_home_bps: u64,
     /// Rules by hand.
     pub exceptions: usize,
@@ -59,6 +67,8 @@ pub struct WaitMinute {
 /// A connection that sends to the home.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
+    /// `tcp` or `udp`.
+    pub protocol: String,
     /// Outside.
     pub sender: SocketAddr,
     /// At home.
@@ -82,6 +92,9 @@ struct Line {
     segments: u64,
     lowered: u64,
     lost_records: u64,
+    datagrams: u64,
+    lost_datagrams: u64,
+    games: usize,
 }
 
 impl Status {
@@ -95,6 +108,9 @@ impl Status {
             segments: self.segments,
             lowered: self.lowered,
             lost_records: self.lost_records,
+            datagrams: self.datagrams,
+            lost_datagrams: self.lost_datagrams,
+            games: self.games.found.len() + self.games.more,
         };
         serde_json::to_string(&line).unwrap_or_default()
     }
@@ -120,11 +136,16 @@ impl Status {
             text += &queue.shown();
         }
         let (to, from) = (rate(self.to_home_bps), rate(self.from_home_bps));
-        let _ = writeln!(text, "TCP to the home, from it    {to}, {from}");
+        let _ = writeln!(text, "\nto the home, from it        {to}, {from}");
         let _ = writeln!(
             text,
             "segments                    {}; {} windows lowered; {} records lost",
             self.segments, self.lowered, self.lost_records
+        );
+        let _ = writeln!(
+            text,
+            "datagrams of UDP            {}; {} packets of games; {} records lost",
+            self.datagrams, self.game_packets, self.lost_datagrams
         );
         let rules = match self.exceptions {
             0 => String::new(),
@@ -140,7 +161,7 @@ impl Status {
         if self.more_connections > 0 {
             let _ = writeln!(text, "{:>10} more", self.more_connections);
         }
-        text
+        text + &self.games.shown()
     }
 }
 
@@ -153,7 +174,9 @@ impl Connection {
         };
         let since = self.limited_s.map_or("-".to_owned(), span);
         let (rate, from, to) = (rate(self.rate_bps), self.sender, self.receiver);
-        format!("{rate:>10}  {limit:>10}  {since:>10}  {from} -> {to}\n")
+        // A datagram has no window.
+        let udp = if self.protocol == "udp" { " (UDP)" } else { "" };
+        format!("{rate:>10}  {limit:>10}  {since:>10}  {from} -> {to}{udp}\n")
     }
 }
 
@@ -193,6 +216,7 @@ mod tests {
 
     fn status() -> Status {
         let connection = |port: u16, rate_bps, limit_bytes: Option<u64>, left_alone| Connection {
+            protocol: "tcp".to_owned(),
             sender: format!("203.0.113.9:{port}").parse().expect("an end"),
             receiver: "192.168.7.2:40000".parse().expect("an end"),
             rate_bps,
@@ -213,6 +237,10 @@ mod tests {
             lost_records: 0,
             fragments: 1,
             others: 2,
+            datagrams: 3,
+            lost_datagrams: 0,
+            game_packets: 4,
+            games: GamesTold::default(),
             to_home_bps: 19_300_000,
             from_home_bps: 412_000,
             exceptions: 1,
@@ -230,8 +258,9 @@ mod tests {
 gateway at br-lan, process 42, for 1 h 2 min
 
 wait in front of the home   12 ms; last minute 9.9 ms (median), 18 ms (99 %)
-TCP to the home, from it    19.3 Mb/s, 0.41 Mb/s
+to the home, from it        19.3 Mb/s, 0.41 Mb/s
 segments                    123456; 789 windows lowered; 0 records lost
+datagrams of UDP            3; 4 packets of games; 0 records lost
 connections limited         1; 1 rule leaves others alone
 
       rate  limited to         for  from -> to
@@ -254,7 +283,7 @@ connections limited         1; 1 rule leaves others alone
         assert_eq!(serde_json::from_str::<Status>(&text).expect("a status"), status());
         assert_eq!(
             status().line(),
-            r#"{"time_s":3725.5,"wait_ms":12.34,"limited":1,"segments":123456,"lowered":789,"lost_records":0}"#
+            r#"{"time_s":3725.5,"wait_ms":12.34,"limited":1,"segments":123456,"lowered":789,"lost_records":0,"datagrams":3,"lost_datagrams":0,"games":0}"#
         );
     }
 

@@ -7,10 +7,10 @@
 //! | connections | 4096 | 1 MB; more have their bytes in the sums alone |
 //! | connections that are told | 50 | those with the highest rates; a page of a terminal |
 
-use crate::record::Record;
+use crate::record::{Datagram, Record};
 use crate::status::{Connection, WaitMinute};
 use gameway_gateway::Limit;
-use gameway_path::{Endpoint, Header};
+use gameway_path::{Dscp, Endpoint, Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -85,12 +85,27 @@ impl Watch {
     /// A segment passed, whose connection is left alone or not.
     pub fn on_record(&mut self, record: &Record, is_left_alone: bool) {
         let size = record.size_on_the_wire();
-        let passed = &mut self.passed[usize::from(!record.to_home)];
-        *passed = passed.saturating_add(size);
-        if !record.to_home || record.segment.length == 0 {
-            return;
+        self.pass(size, record.to_home);
+        if record.to_home && record.segment.length > 0 {
+            self.add(record.segment.header, size, is_left_alone);
         }
-        let header = record.segment.header;
+    }
+
+    /// A datagram passed.
+    pub fn on_datagram(&mut self, datagram: &Datagram) {
+        let size = datagram.bytes();
+        self.pass(size, datagram.to_home);
+        if datagram.to_home {
+            self.add(Header { dscp: Dscp::default(), ..datagram.header }, size, false);
+        }
+    }
+
+    fn pass(&mut self, size: Bytes, to_home: bool) {
+        let passed = &mut self.passed[usize::from(!to_home)];
+        *passed = passed.saturating_add(size);
+    }
+
+    fn add(&mut self, header: Header, size: Bytes, is_left_alone: bool) {
         if self.flows.len() >= MAX_CONNECTIONS && !self.flows.contains_key(&header) {
             return;
         }
@@ -157,7 +172,9 @@ impl Watch {
     fn told(&self, now: Instant, (header, flow): (&Header, &Flow)) -> Connection {
         let end = |end: Endpoint| SocketAddr::new(end.address, end.port);
         let limited = self.limited.get(header);
+        let protocol = if header.protocol == Protocol::Tcp { "tcp" } else { "udp" };
         Connection {
+            protocol: protocol.to_owned(),
             sender: end(header.source),
             receiver: end(header.destination),
             rate_bps: flow.rate.as_bps(),
@@ -178,9 +195,9 @@ mod tests {
         // ::ffff:10.0.0.N
         bytes[18..20].fill(0xff);
         bytes[20..24].copy_from_slice(&[10, 0, 0, sender]);
-        bytes[60..64].copy_from_slice(&length.to_ne_bytes());
-        bytes[70..72].copy_from_slice(&40_u16.to_ne_bytes());
-        bytes[75] = to_home.into();
+        bytes[64..68].copy_from_slice(&length.to_ne_bytes());
+        bytes[72] = 40;
+        bytes[76] = to_home.into();
         Record::read(&bytes).expect("a record")
     }
 

@@ -16,7 +16,7 @@
 
 use super::Direction;
 use super::history::{BIN, BINS, History};
-use super::spectrum::Spectrum;
+use super::spectrum::{FIRST_FRAME_HZ, Spectrum};
 use gameway_path::Protocol;
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -116,9 +116,51 @@ impl Missing {
     }
 }
 
+/// On which side of its threshold a figure must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// There or beyond.
+    AtLeast,
+    /// Beyond.
+    Above,
+    /// There or below.
+    AtMost,
+}
+
+/// A figure beside its threshold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Asked {
+    /// What a flow lacks if it does not hold.
+    pub what: Missing,
+    /// The figure, in `unit`.
+    pub value: f64,
+    /// The threshold, in `unit`.
+    pub threshold: f64,
+    /// On which side of it the figure must be.
+    pub bound: Bound,
+    /// Of both.
+    pub unit: &'static str,
+}
+
+impl Asked {
+    const fn at_least(what: Missing, value: f64, threshold: f64, unit: &'static str) -> Self {
+        Self { what, value, threshold, bound: Bound::AtLeast, unit }
+    }
+
+    /// Whether it does.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        match self.bound {
+            Bound::AtLeast => self.value >= self.threshold,
+            Bound::Above => self.value > self.threshold,
+            Bound::AtMost => self.value <= self.threshold,
+        }
+    }
+}
+
 /// What is asked of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Demand {
+pub enum Demand {
     /// That it is a game.
     Become,
     /// That it still may be one.
@@ -165,20 +207,66 @@ impl Features {
         }
     }
 
-    /// All but the rhythm.
-    fn missing(&self, protocol: Protocol, demand: Demand) -> Missing {
+    /// What a game needs but for the rhythm: each figure beside its threshold.
+    fn asked(&self, protocol: Protocol, demand: Demand) -> [Asked; 6] {
         let min_rate = match demand {
             Demand::Become => RATE_TO_BECOME,
             Demand::Remain => RATE_TO_REMAIN,
         };
+        let min_answer = if protocol == Protocol::Tcp { MAX_ACKNOWLEDGEMENT } else { 0.0 };
+        let mbps = |rate: Rate| rate.as_bps() as f64 / 1e6;
+        let spans = f64::from(self.busy_spans);
+        [
+            Asked::at_least(Missing::RATE, mbps(self.rate), mbps(min_rate), "Mb/s"),
+            Asked::at_least(Missing::CONTINUITY, spans, MIN_BUSY_SPANS.into(), "of 16 spans"),
+            Asked::at_least(Missing::FRAMES, self.partial_per_sec, MIN_PARTIAL_PER_SEC, "/s"),
+            Asked::at_least(Missing::ANSWERS, self.answers_per_sec, MIN_ANSWERS_PER_SEC, "/s"),
+            Asked {
+                bound: Bound::AtMost,
+                ..Asked::at_least(
+                    Missing::ASYMMETRY,
+                    self.answer_share,
+                    MAX_ANSWER_SHARE,
+                    "of the picture's bytes",
+                )
+            },
+            Asked {
+                bound: if protocol == Protocol::Tcp { Bound::Above } else { Bound::AtLeast },
+                ..Asked::at_least(Missing::INPUTS, self.answer_size, min_answer, "B")
+            },
+        ]
+    }
+
+    /// The rhythm, if it was looked for: the line, or what is even without one.
+    fn rhythm(&self) -> Vec<Asked> {
+        let one = |value, threshold, unit| Asked::at_least(Missing::RHYTHM, value, threshold, unit);
+        match self.line {
+            Some(hertz) => vec![one(hertz, FIRST_FRAME_HZ, "Hz")],
+            None => vec![
+                Asked {
+                    bound: Bound::AtMost,
+                    ..one(self.variation, MAX_VARIATION, "variation of 64 ms")
+                },
+                one(self.partial_share, EVEN_PARTIAL_SHARE, "of packets not full"),
+            ],
+        }
+    }
+
+    /// Each figure beside its threshold, in the order of the module's table but for the rhythm, which is last.
+    #[must_use]
+    pub fn reasons(&self, protocol: Protocol, demand: Demand) -> Vec<Asked> {
+        let asked = self.asked(protocol, demand);
+        let is_looked_for = demand == Demand::Become && asked.iter().all(Asked::holds);
+        let rhythm = if is_looked_for { self.rhythm() } else { Vec::new() };
+        let is_said = |one: &Asked| one.threshold > 0.0;
+        asked.into_iter().filter(is_said).chain(rhythm).collect()
+    }
+
+    fn missing(&self, protocol: Protocol, demand: Demand) -> Missing {
         let mut missing = Missing::default();
-        missing.note(Missing::RATE, self.rate < min_rate);
-        missing.note(Missing::CONTINUITY, self.busy_spans < MIN_BUSY_SPANS);
-        missing.note(Missing::FRAMES, self.partial_per_sec < MIN_PARTIAL_PER_SEC);
-        missing.note(Missing::ANSWERS, self.answers_per_sec < MIN_ANSWERS_PER_SEC);
-        missing.note(Missing::ASYMMETRY, self.answer_share > MAX_ANSWER_SHARE);
-        let bare = protocol == Protocol::Tcp && self.answer_size <= MAX_ACKNOWLEDGEMENT;
-        missing.note(Missing::INPUTS, bare);
+        for one in self.asked(protocol, demand) {
+            missing.note(one.what, !one.holds());
+        }
         missing
     }
 

@@ -43,9 +43,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use features::{Features, Missing};
+pub use features::{Asked, Bound, Demand, Features, Missing};
 
-use features::Demand;
 pub use gameway_path::Direction;
 use gameway_path::{Dscp, Header, Protocol, Traffic};
 use gameway_units::{Bytes, Instant};
@@ -78,6 +77,10 @@ pub struct Evidence {
     pub features: Option<Features>,
     /// What it lacked to be a game.
     pub missing: Missing,
+    /// How many looks there were, of the last eight.
+    pub looks: u32,
+    /// What the last look asked for.
+    pub demand: Demand,
 }
 
 /// A flow as the classifier knows it.
@@ -86,6 +89,9 @@ struct Flow {
     history: History,
     /// The last eight looks, the latest lowest.
     looks: u8,
+    /// How many there were, up to eight.
+    looked: u32,
+    demand: Demand,
     features: Option<Features>,
     missing: Missing,
     traffic: Option<Traffic>,
@@ -96,6 +102,8 @@ impl Flow {
         Self {
             history: History::new(now),
             looks: 0,
+            looked: 0,
+            demand: Demand::Become,
             features: None,
             missing: Missing::TIME,
             traffic: None,
@@ -111,6 +119,8 @@ impl Flow {
         };
         let (features, missing) = features::look(&self.history, protocol, spectrum, demand);
         self.features = Some(features);
+        self.looked = (self.looked + 1).min(LOOKS_TO_DEMOTE);
+        self.demand = demand;
         self.missing = missing;
         self.looks = (self.looks << 1) | u8::from(missing.is_empty());
         self.traffic = Some(match was {
@@ -119,6 +129,17 @@ impl Flow {
             _ => Traffic::Other,
         });
         (was == Some(Traffic::Game)) != (self.traffic == Some(Traffic::Game))
+    }
+
+    fn evidence(&self) -> Evidence {
+        Evidence {
+            traffic: self.traffic,
+            confidence: f64::from(self.looks.count_ones()) / f64::from(LOOKS_TO_DEMOTE),
+            features: self.features,
+            missing: self.missing,
+            looks: self.looked,
+            demand: self.demand,
+        }
     }
 }
 
@@ -172,13 +193,18 @@ impl Classifier {
     /// Why a flow is taken for what it is; `None` for a flow that it does not know.
     #[must_use]
     pub fn why(&self, header: &Header, direction: Direction) -> Option<Evidence> {
-        let flow = self.table.get(&inwards(header, direction))?;
-        Some(Evidence {
-            traffic: flow.traffic,
-            confidence: f64::from(flow.looks.count_ones()) / f64::from(LOOKS_TO_DEMOTE),
-            features: flow.features,
-            missing: flow.missing,
-        })
+        self.table.get(&inwards(header, direction)).map(Flow::evidence)
+    }
+
+    /// All flows that it remembers, by the header of what goes in, with when the last packet passed; in the order of its table,
+    /// which depends on nothing but the seed and what it has seen.
+    pub fn all(&self) -> impl Iterator<Item = (Header, Instant, Evidence)> {
+        self.table.iter().map(|(header, seen, flow)| (*header, seen, flow.evidence()))
+    }
+
+    /// Forgets a flow: its next packet is the first of one.
+    pub fn forget(&mut self, header: &Header, direction: Direction) {
+        self.table.remove(&inwards(header, direction));
     }
 
     /// How many flows it remembers.

@@ -28,7 +28,9 @@ const fn ordinate(hertz: f64) -> usize {
 }
 
 const SLOWEST: usize = ordinate(5.0);
-const FIRST_FRAME: usize = ordinate(28.0);
+/// The slowest frame rate that is looked for.
+pub const FIRST_FRAME_HZ: f64 = 28.0;
+const FIRST_FRAME: usize = ordinate(FIRST_FRAME_HZ);
 const LAST_FRAME: usize = ordinate(150.0);
 
 /// Hann's window, and room for the transform.

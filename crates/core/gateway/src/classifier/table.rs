@@ -44,6 +44,20 @@ impl<T> Table<T> {
         ways.find(|slot| slot.header == *header).map(|slot| &slot.value)
     }
 
+    /// All, with when each was seen last.
+    pub fn iter(&self) -> impl Iterator<Item = (&Header, Instant, &T)> {
+        self.slots.iter().flatten().map(|slot| (&slot.header, slot.seen, &slot.value))
+    }
+
+    pub fn remove(&mut self, header: &Header) {
+        let set = self.set(header);
+        for way in &mut self.slots[set] {
+            if way.as_ref().is_some_and(|slot| slot.header == *header) {
+                *way = None;
+            }
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.slots.iter().flatten().count()
     }

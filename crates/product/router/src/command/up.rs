@@ -44,6 +44,7 @@ pub fn config(options: &ArgMatches) -> Result<GatewayConfig, Refusal> {
 pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
     let config = config(options)?;
     let exceptions = config.exceptions().map_err(Refusal::wrong)?;
+    let games = config.games_config().map_err(Refusal::wrong)?;
     let stop = Stop::on_signals().map_err(|error| Refusal::failed(format!("signals: {error}")))?;
     let claim = Claim::of(&config.home).map_err(Refusal::failed)?;
     if claim.is_none() {
@@ -70,17 +71,7 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
         let _ = sd_notify::notify(&[state]);
         is_told = true;
     };
-    let queue = match config.mode {
-        Mode::Windows => None,
-        Mode::Shape => Some((config.shape.queue, config.shape.rate().map_err(Refusal::wrong)?)),
-    };
-    let steered = Config {
-        home: config.home,
-        lowers_windows: config.mode == Mode::Windows,
-        queue,
-        windows: config.windows,
-        exceptions,
-    };
+    let steered = Config { home: config.home, windows: config.windows, exceptions, games };
     run(&steered, &stop, &mut tell).map_err(Refusal::failed)
 }
 

@@ -85,12 +85,12 @@ fn a_silent_program_is_told_nothing_after_a_second() {
         loaded.data_path().beat(now_ns() - age_ms * 1_000_000).expect("a map");
         let passed = loaded.pass_unwatched("to_home", &whole, 1).0;
         assert_eq!((passed.verdict, &passed.packet), (-1, &whole));
-        assert_eq!(loaded.data_path().next_record().is_some(), heard, "{age_ms} ms");
+        assert_eq!(loaded.next_record().is_some(), heard, "{age_ms} ms");
     }
     // A clock that was wrong: a heartbeat of the future counts as none.
     loaded.data_path().beat(now_ns() + 60_000_000_000).expect("a map");
     loaded.pass_unwatched("to_home", &whole, 1);
-    assert!(loaded.data_path().next_record().is_none());
+    assert!(loaded.next_record().is_none());
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_full_ring_is_counted() {
     loaded.pass_often("to_home", &whole, 60_000);
     let counters = loaded.data_path().counters().expect("a map");
     let mut told = 0;
-    while loaded.data_path().next_record().is_some() {
+    while loaded.next_record().is_some() {
         told += 1;
     }
     assert_eq!(counters.segments, 60_000);

@@ -1,6 +1,7 @@
 //! Runs a program of BPF on a packet: bpf(2), `BPF_PROG_TEST_RUN`.
 
-use gameway_router::data_path::DataPath;
+use gameway_router::data_path::{DataPath, Passed as Told};
+use gameway_router::record::{Datagram, Record};
 use std::cell::{RefCell, RefMut};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::{Mutex, MutexGuard};
@@ -20,6 +21,8 @@ pub struct Loaded {
 pub struct Passed {
     pub verdict: i32,
     pub packet: Vec<u8>,
+    /// `skb->priority` behind it.
+    pub priority: u32,
 }
 
 /// `None` without root.
@@ -56,7 +59,15 @@ struct TestRun {
     output: u64,
     repeat: u32,
     duration: u32,
+    context_input_size: u32,
+    context_output_size: u32,
+    context_input: u64,
+    context_output: u64,
 }
+
+/// Room for `struct __sk_buff`, and where its priority is.
+const CONTEXT_BYTES: usize = 256;
+const PRIORITY: usize = 32;
 
 const BPF_PROG_TEST_RUN: libc::c_int = 10;
 
@@ -78,6 +89,7 @@ impl Loaded {
         let program = data_path.program(name).expect("there is one");
         let program = program.fd().expect("it is loaded").as_fd().as_raw_fd();
         let mut output = vec![0; packet.len() + 256];
+        let mut context = [0_u8; CONTEXT_BYTES];
         let mut run = TestRun {
             program: program as u32,
             input_size: packet.len() as u32,
@@ -85,6 +97,8 @@ impl Loaded {
             input: packet.as_ptr() as u64,
             output: output.as_mut_ptr() as u64,
             repeat,
+            context_output_size: CONTEXT_BYTES as u32,
+            context_output: context.as_mut_ptr() as u64,
             ..TestRun::default()
         };
         // SAFETY: `run` has the layout that the call asks for, and its pointers and sizes are those of living buffers.
@@ -93,7 +107,25 @@ impl Loaded {
         };
         assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
         output.truncate(run.output_size as usize);
-        (Passed { verdict: run.verdict as i32, packet: output }, run.duration)
+        let priority = context[PRIORITY..PRIORITY + 4].try_into().expect("four");
+        let priority = u32::from_ne_bytes(priority);
+        (Passed { verdict: run.verdict as i32, packet: output, priority }, run.duration)
+    }
+
+    /// The next that the rings have, which is a segment.
+    pub fn next_record(&self) -> Option<Record> {
+        match self.data_path().next_passed()? {
+            Told::Segment(record) => Some(record),
+            Told::Datagram(datagram) => panic!("a datagram: {datagram:?}"),
+        }
+    }
+
+    /// The next that the rings have, which is a datagram.
+    pub fn next_datagram(&self) -> Option<Datagram> {
+        match self.data_path().next_passed()? {
+            Told::Datagram(datagram) => Some(datagram),
+            Told::Segment(record) => panic!("a segment: {record:?}"),
+        }
     }
 
     /// Once.

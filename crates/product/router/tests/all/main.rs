@@ -2,6 +2,7 @@
 //! out without.
 
 mod any_bytes;
+mod datagrams;
 mod kernel;
 mod network;
 mod own_queue;

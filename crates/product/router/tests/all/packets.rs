@@ -71,17 +71,8 @@ pub fn options(elements: &[TcpOptionElement]) -> Vec<TcpOptionElement> {
 
 /// The packet of it, from the Ethernet header on.
 pub fn packet(wanted: &Wanted, to_home: bool) -> Vec<u8> {
-    let (home, away) =
-        if wanted.six { ("2001:db8::7", "2001:db8:1::1") } else { ("192.168.7.2", "203.0.113.9") };
-    let (source, destination) = if to_home { (away, home) } else { (home, away) };
-    let both: (IpAddr, IpAddr) = (source.parse().expect("one"), destination.parse().expect("one"));
-    let builder = match both {
-        (IpAddr::V4(from), IpAddr::V4(to)) => PacketBuilder::ipv4(from.octets(), to.octets(), 64),
-        (IpAddr::V6(from), IpAddr::V6(to)) => PacketBuilder::ipv6(from.octets(), to.octets(), 64),
-        _ => unreachable!("both are of one kind"),
-    };
-    let (near, far) = wanted.ports;
-    let (from, to) = if to_home { (far, near) } else { (near, far) };
+    let builder = between(wanted.six, to_home);
+    let (from, to) = ports(wanted, to_home);
     let mut tcp = builder.tcp(from, to, wanted.sequence, wanted.window);
     let [fin, syn, rst, ack] = wanted.flags;
     tcp = if fin { tcp.fin() } else { tcp };
@@ -89,9 +80,39 @@ pub fn packet(wanted: &Wanted, to_home: bool) -> Vec<u8> {
     tcp = if rst { tcp.rst() } else { tcp };
     tcp = if ack { tcp.ack(wanted.acknowledgment) } else { tcp };
     let tcp = tcp.options(&options(&wanted.options)).expect("they fit");
-    let payload = vec![7; wanted.payload];
     let mut ip = Vec::new();
-    tcp.write(&mut ip, &payload).expect("a vector takes all");
+    tcp.write(&mut ip, &vec![7; wanted.payload]).expect("a vector takes all");
+    below_it(wanted, &ip)
+}
+
+/// A datagram of UDP with the same ends and this payload.
+pub fn datagram(wanted: &Wanted, to_home: bool, payload: &[u8]) -> Vec<u8> {
+    let (from, to) = ports(wanted, to_home);
+    let mut ip = Vec::new();
+    let udp = between(wanted.six, to_home).udp(from, to);
+    udp.write(&mut ip, payload).expect("a vector takes all");
+    below_it(wanted, &ip)
+}
+
+fn ports(wanted: &Wanted, to_home: bool) -> (u16, u16) {
+    let (near, far) = wanted.ports;
+    if to_home { (far, near) } else { (near, far) }
+}
+
+fn between(six: bool, to_home: bool) -> etherparse::PacketBuilderStep<etherparse::IpHeaders> {
+    let (home, away) =
+        if six { ("2001:db8::7", "2001:db8:1::1") } else { ("192.168.7.2", "203.0.113.9") };
+    let (source, destination) = if to_home { (away, home) } else { (home, away) };
+    let both: (IpAddr, IpAddr) = (source.parse().expect("one"), destination.parse().expect("one"));
+    match both {
+        (IpAddr::V4(from), IpAddr::V4(to)) => PacketBuilder::ipv4(from.octets(), to.octets(), 64),
+        (IpAddr::V6(from), IpAddr::V6(to)) => PacketBuilder::ipv6(from.octets(), to.octets(), 64),
+        _ => unreachable!("both are of one kind"),
+    }
+}
+
+/// With the headers below IP.
+fn below_it(wanted: &Wanted, ip: &[u8]) -> Vec<u8> {
     let ethertype: u16 = if wanted.six { 0x86dd } else { 0x0800 };
     let mut whole = [MAC, MAC].concat();
     let mut put = |words: &[u16]| whole.extend(words.iter().flat_map(|word| word.to_be_bytes()));
@@ -169,8 +190,8 @@ pub fn told(loaded: &Loaded, name: &str, packet: &[u8]) -> Option<Record> {
     let passed = loaded.pass(name, packet);
     assert_eq!(passed.verdict, -1, "whatever else there is comes next");
     assert_eq!(passed.packet, packet, "nothing is limited");
-    let record = loaded.data_path().next_record();
-    assert_eq!(loaded.data_path().next_record(), None);
+    let record = loaded.next_record();
+    assert_eq!(loaded.next_record(), None);
     record
 }
 

@@ -72,7 +72,7 @@ impl Connection {
         self.tell_limit(loaded);
         let passed = loaded.pass(name, &bytes);
         assert_eq!(passed.verdict, -1);
-        loaded.data_path().next_record().expect("it is told");
+        loaded.next_record().expect("it is told");
         let mut segment = read(&bytes, wanted.below).expect("it is one");
         let limit = self.wanted.filter(|_| !to_home);
         self.table.pass(self.now, to_home, &mut segment, |_| limit);
