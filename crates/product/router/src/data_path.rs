@@ -315,9 +315,7 @@ impl DataPath {
 fn is_gone(removed: Result<(), MapError>) -> Result<(), MapError> {
     match removed {
         Err(MapError::KeyNotFound) => Ok(()),
-        Err(MapError::SyscallError(error))
-            if error.io_error.kind() == io::ErrorKind::NotFound =>
-        {
+        Err(MapError::SyscallError(error)) if error.io_error.kind() == io::ErrorKind::NotFound => {
             Ok(())
         }
         other => other,

@@ -159,7 +159,9 @@ mod tests {
 
     #[test]
     fn what_means_nothing_is_refused() {
-        let refused = |one: Exception| Exceptions::of("leave_alone", &[one]).expect_err("nothing").to_string();
+        let refused = |one: Exception| {
+            Exceptions::of("leave_alone", &[one]).expect_err("nothing").to_string()
+        };
         let address = Some("192.168.7.300".to_owned());
         let told = refused(Exception { address, ..Exception::default() });
         assert!(

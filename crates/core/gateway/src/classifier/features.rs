@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | rate of the picture | 2 Mb/s | 1 Mb/s | calls take 0.8 to 1.9 Mb/s (MacMillan et al., IMC 2021); OnLive 4.6 (Table II of Bujari et al.), today's services 10 to 20 (Lyu et al., arXiv 2401.06366) |
 //! | spans of 64 ms with data, of 16 | 15 | 15 | two frames at 30 a second: one such stall in a second is bad luck, two are a pause |
-//! | packets that are not full | 15 a second | 15 a second | every other frame at 30 a second ends in one |
+//! | packets that are not full, and no acknowledgements | 15 a second | 15 a second | every other frame at 30 a second ends in one |
 //! | rhythm | a line, or even | not asked | [`super::spectrum`]; queues and pacers smear it when the path is full |
 //! | even: coefficient of variation of the 64 ms spans | 0.4 | | 600 packets a second at random have 0.16, and 0.37 if their rate doubles in the window; a page or a window of TCP has 1: the middle, on a scale of ratios |
 //! | even: packets that are not full | half | | a frame cut evenly leaves its packets less than full, but by little if it has hundreds; a download leaves none |

@@ -10,6 +10,7 @@
 //! | window | 512 bins | 1.02 s: 30 frames at the slowest rate, and a power of two |
 //! | epoch | 128 bins | four looks a window |
 //! | a full packet | the largest of its way, at least 1200 B | RFC 9000 section 14: what every path carries; less is never what an elastic sender sends |
+//! | a packet of a frame | more than 100 B | what goes the other way is acknowledged by less: 20 + 8 B of headers (40 + 8 with IPv6), and 20 B of uTP (BEP 29) or 20 to 50 B of QUIC (RFC 9000 section 19.3) |
 //! | tolerance | 2 B | a train's packets differ by one |
 
 use super::Direction;
@@ -25,13 +26,14 @@ const BINS_PER_EPOCH: u64 = (BINS / EPOCHS) as u64;
 const LONG_SILENCE: u64 = 3 * BINS as u64;
 const MIN_FULL: u32 = 1200;
 const TOLERANCE: u32 = 2;
+const MAX_ACKNOWLEDGEMENT: u32 = 100;
 
 /// Packets of one way in an epoch or a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     pub packets: u32,
     pub bytes: u64,
-    /// Those that are not full.
+    /// Those that are not full, and no acknowledgements.
     pub partial: u32,
 }
 
@@ -143,7 +145,8 @@ impl History {
         let tally = &mut lane.epochs[epoch];
         tally.packets += 1;
         tally.bytes += u64::from(size);
-        tally.partial += u32::from(size.saturating_add(TOLERANCE) < lane.largest);
+        let is_full = size.saturating_add(TOLERANCE) >= lane.largest;
+        tally.partial += u32::from(!is_full && size > MAX_ACKNOWLEDGEMENT);
     }
 
     /// All packets of a window that is whole.
@@ -213,10 +216,10 @@ mod tests {
     #[test]
     fn a_packet_is_full_if_none_is_larger_and_it_has_what_every_path_carries() {
         let mut history = History::new(at(0));
-        for size in [947, 1_200, 1_248, 1_248, 1_246, 1_245, 1_200] {
+        for size in [947, 1_200, 1_248, 1_248, 1_246, 1_245, 1_200, 100] {
             history.add(Bytes::new(size), Direction::Down);
         }
-        history.add(Bytes::new(60), Direction::Up);
+        history.add(Bytes::new(101), Direction::Up);
         assert_eq!(history.tally(Direction::Down).partial, 3);
         assert_eq!(history.tally(Direction::Up).partial, 1);
     }

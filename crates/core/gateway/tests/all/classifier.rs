@@ -136,6 +136,23 @@ fn a_video_in_segments_is_none() {
     other(&packets, Protocol::Udp, Missing::FRAMES);
 }
 
+/// Acknowledgements for what goes up are no frames of what comes down.
+#[test]
+fn transfers_both_ways_are_none() {
+    let turned = |packets: Vec<Packet>| -> Vec<Packet> {
+        let turn = |(at, size, way): Packet| (at, size, if way == Down { Up } else { Down });
+        packets.into_iter().map(turn).collect()
+    };
+    for rtt in [0.008, 1.0 / 60.0, 0.030] {
+        let (down, up) = (windows(20, rtt, 6.0), turned(windows(3, rtt, 6.0)));
+        other(&both(down, up), Protocol::Udp, Missing::FRAMES);
+    }
+    for mbps in [3.0, 10.0, 40.0] {
+        let (down, up) = (bulk(1_448, mbps, 2.0, 60, 6.0), bulk(1_448, mbps / 8.0, 2.0, 60, 6.0));
+        other(&both(down, turned(up)), Protocol::Udp, Missing::FRAMES);
+    }
+}
+
 #[test]
 fn calls_are_none() {
     for (mbps, hertz) in [(1.5, 30.0), (3.0, 30.0), (6.0, 60.0)] {

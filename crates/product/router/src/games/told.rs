@@ -195,7 +195,8 @@ impl GamesTold {
         lacking.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
         let of = |(what, count): &(&String, &usize)| format!("{count} {}", what.escape_debug());
         let why: Vec<String> = lacking.iter().map(of).collect();
-        let why = if why.is_empty() { String::new() } else { format!(", lacking: {}", why.join(", ")) };
+        let why =
+            if why.is_empty() { String::new() } else { format!(", lacking: {}", why.join(", ")) };
         let _ = writeln!(text, "no games over UDP           {}{why}", self.others);
         if self.undecided + self.overruled + self.quiet > 0 {
             let _ = writeln!(
@@ -216,11 +217,14 @@ impl Game {
             Basis::Dscp => format!("DSCP {name}"),
             Basis::Rule => format!("rule {name}"),
         };
-        let sure = self.confidence.map_or(String::new(), |one| format!(", {:.0} % sure", one * 100.0));
+        let sure =
+            self.confidence.map_or(String::new(), |one| format!(", {:.0} % sure", one * 100.0));
         let (rate, length) = (self.rate_bps as f64 / 1e6, self.for_s);
         let mut text = format!(
             "{rate:>5.2} Mb/s  {} {} -> {}, for {length:.0} s, by {by}{sure}\n",
-            self.protocol.escape_debug(), self.sender, self.receiver
+            self.protocol.escape_debug(),
+            self.sender,
+            self.receiver
         );
         for reason in &self.reasons {
             let _ = writeln!(text, "            {}", reason.shown());

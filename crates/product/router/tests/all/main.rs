@@ -3,8 +3,13 @@
 
 mod any_bytes;
 mod datagrams;
+mod games;
+mod home_day;
 mod kernel;
 mod network;
 mod own_queue;
 mod packets;
+#[path = "../../../../core/gateway/tests/all/traffic.rs"]
+#[allow(dead_code, reason = "what tests of the classifier use")]
+mod traffic;
 mod windows;
