@@ -1,8 +1,8 @@
 """A game stream's sizes and times over UDP: frames of half to one and a half of their mean size.
 
-`far ADDRESS PORT SECONDS` sends the picture to whoever speaks first, `near ADDRESS PORT SECONDS`
-asks for it and answers with inputs, and prints what came as a JSON object: `packets`, `wait_ms`
-(99 % waited no longer, on this machine's one clock) and `classes` (how many had each traffic class).
+`far ADDRESS PORT SECONDS` sends the picture to whoever speaks first. `near ADDRESS PORT SECONDS`
+asks for it, answers with inputs, and prints what came as a JSON object: `packets`, `wait_ms` (99 %
+waited no longer, by the clock of this machine) and `classes` (packets of each traffic class).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def wait_until(at: float) -> None:
 def far(own: tuple[str, int], seconds: float) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         out.bind(own)
-        print("ready", flush=True)
+        print("ready", flush=True)  # noqa: T201 (what it is for)
         out.settimeout(20)
         _, other = out.recvfrom(2048)
         began = time.monotonic()
@@ -64,7 +64,7 @@ def near(other: tuple[str, int], seconds: float) -> None:
                     classes[value[0]] = classes.get(value[0], 0) + 1
     waits.sort()
     wait = waits[int(len(waits) * 0.99)] if waits else None
-    print(json.dumps({"packets": len(waits), "wait_ms": wait, "classes": classes}))
+    print(json.dumps({"packets": len(waits), "wait_ms": wait, "classes": classes}))  # noqa: T201
 
 
 if __name__ == "__main__":

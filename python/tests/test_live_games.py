@@ -125,7 +125,7 @@ def sent(space: str) -> dict[str, int]:
     return {handle: int(count) for handle, count in found}
 
 
-def ends(place: Home, found: dict[str, Any]) -> tuple[str, str]:
+def ends(found: dict[str, Any]) -> tuple[str, str]:
     return found["sender"], found["receiver"].rpartition(":")[0]
 
 
@@ -151,7 +151,7 @@ def test_a_game_is_found_by_what_it_does_and_downloads_are_none(
         status, packets = gateway.status(), sent(place.router)
     games = [(at, one) for at, status in told for one in status["found"]]
     # Nothing but the game, at any time, and by its sizes and times alone.
-    assert {ends(place, one) for _, one in games} == {(f"{place.server}:{PORT}", "192.168.7.2")}
+    assert {ends(one) for _, one in games} == {(f"{place.server}:{PORT}", "192.168.7.2")}
     assert {(one["by"], one["protocol"], one["name"]) for _, one in games} == {
         ("behaviour", "udp", None)
     }

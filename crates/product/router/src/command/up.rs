@@ -80,7 +80,7 @@ pub fn check(options: &ArgMatches) -> Result<(), Refusal> {
     let Some(file) = given(options, "file") else { return Ok(()) };
     let config = GatewayConfig::read(file, None).map_err(Refusal::wrong)?;
     say(&format!(
-        "{}: fine; home {}, mode {}, control {}, {}\n",
+        "{}: fine; home {}, control {}, {}; games {}\n",
         file.display(),
         config.home,
         config.mode.name(),
@@ -90,8 +90,22 @@ pub fn check(options: &ArgMatches) -> Result<(), Refusal> {
             1 => "1 rule leaves others alone".to_owned(),
             count => format!("{count} rules leave others alone"),
         },
+        games_of(&config),
     ));
     Ok(())
+}
+
+/// By what flows are games.
+fn games_of(config: &GatewayConfig) -> String {
+    let rules = match (config.game.len(), config.no_game.len()) {
+        (0, 0) => None,
+        (count, 0) => Some(format!("by hand ({count})")),
+        (count, against) => Some(format!("by hand ({count}, and {against} against)")),
+    };
+    let by_behaviour = config.games.then(|| "by behaviour".to_owned());
+    let by_dscp = config.trust_dscp.then(|| "by DSCP".to_owned());
+    let all: Vec<String> = [rules, by_behaviour, by_dscp].into_iter().flatten().collect();
+    if all.is_empty() { "by nothing".to_owned() } else { all.join(", ") }
 }
 
 /// Says whether a gateway can work here.
