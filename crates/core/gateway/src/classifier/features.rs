@@ -227,7 +227,7 @@ impl Features {
                     Missing::ASYMMETRY,
                     self.answer_share,
                     MAX_ANSWER_SHARE,
-                    "of the picture's bytes",
+                    "of the bytes of the picture",
                 )
             },
             Asked {

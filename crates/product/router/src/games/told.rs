@@ -99,7 +99,7 @@ impl Reason {
 
     fn shown(&self) -> String {
         let Self { what, value, bound, threshold, unit } = self;
-        let is_percent = unit.starts_with("of packets") || unit.starts_with("of the picture");
+        let is_percent = unit.starts_with("of packets") || unit.starts_with("of the bytes");
         let (scale, sign) = if is_percent { (100.0, " %") } else { (1.0, "") };
         let figure = |figure: f64| {
             let figure = figure * scale;
@@ -193,10 +193,10 @@ impl GamesTold {
         }
         let mut lacking: Vec<_> = self.lacking.iter().collect();
         lacking.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let of = |(what, count): &(&String, &usize)| format!("{count} {}", what.escape_debug());
+        let of = |(what, count): &(&String, &usize)| format!("{} ({count})", what.escape_debug());
         let why: Vec<String> = lacking.iter().map(of).collect();
         let why =
-            if why.is_empty() { String::new() } else { format!(", lacking: {}", why.join(", ")) };
+            if why.is_empty() { String::new() } else { format!(", lacking {}", why.join(", ")) };
         let _ = writeln!(text, "no games over UDP           {}{why}", self.others);
         if self.undecided + self.overruled + self.quiet > 0 {
             let _ = writeln!(

@@ -26,7 +26,7 @@ fn turned(packets: Vec<Packet>) -> Vec<Packet> {
 
 /// Transfers of some seconds with pauses, as a video in segments.
 fn segments(mbps: f64, period: f64, share: f64, seconds: f64) -> Vec<Packet> {
-    let count = (seconds / period) as u32;
+    let count = ((seconds / period) as u32).max(1);
     let one =
         |number: u32| later(bulk(1_278, mbps, 8.0, 75, period * share), f64::from(number) * period);
     (0..count).flat_map(one).collect()
