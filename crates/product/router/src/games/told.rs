@@ -232,3 +232,64 @@ impl Game {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn game(text: &str, by: Basis) -> Game {
+        let reason = Reason {
+            what: text.to_owned(),
+            value: 0.5,
+            bound: text.to_owned(),
+            threshold: 2.0,
+            unit: text.to_owned(),
+        };
+        Game {
+            sender: "203.0.113.9:443".parse().expect("an end"),
+            receiver: "192.168.7.2:40000".parse().expect("an end"),
+            protocol: text.to_owned(),
+            by,
+            name: Some(text.to_owned()),
+            for_s: 12.4,
+            rate_bps: 8_490_000,
+            confidence: None,
+            reasons: vec![reason],
+        }
+    }
+
+    #[test]
+    fn a_terminal_shows_by_what_each_is_a_game() {
+        let told = GamesTold {
+            found: vec![game("tv", Basis::Rule), game("ef", Basis::Dscp)],
+            more: 3,
+            others: 9,
+            lacking: BTreeMap::from([("frames".to_owned(), 2), ("rate".to_owned(), 8)]),
+            overruled: 1,
+            ..GamesTold::default()
+        };
+        let expected = "
+games                       5
+ 8.49 Mb/s  tv 203.0.113.9:443 -> 192.168.7.2:40000, for 12 s, by rule tv
+            tv 0.5 tv (tv 2)
+ 8.49 Mb/s  ef 203.0.113.9:443 -> 192.168.7.2:40000, for 12 s, by DSCP ef
+            ef 0.5 ef (ef 2)
+         3 more
+no games over UDP           9, lacking rate (8), frames (2)
+not judged yet, by hand     0, 1; 0 told of in samples
+";
+        assert_eq!(told.shown(), expected);
+        assert_eq!(GamesTold::default().shown(), "");
+    }
+
+    proptest! {
+        #[test]
+        fn no_word_can_steer_the_terminal(text in any::<String>()) {
+            let lacking = BTreeMap::from([(text.clone(), 1)]);
+            let found = vec![game(&text, Basis::Rule), game(&text, Basis::Dscp)];
+            let shown = GamesTold { found, lacking, ..GamesTold::default() }.shown();
+            prop_assert!(shown.chars().all(|one| one == '\n' || !one.is_control()), "{:?}", shown);
+        }
+    }
+}
