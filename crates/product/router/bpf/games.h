@@ -45,7 +45,7 @@ INLINE __u32 joined(const struct record *record) {
 INLINE int is_sample(const struct record *record, struct datagram *told) {
     struct sample *sample = map_lookup(&samples, &record->flow);
     if (!sample) {
-        struct sample begin = {.told_ns = record->at_ns};
+        struct sample begin = {.told_ns = record->at_ns, .spin = told->first & SPIN};
         map_update(&samples, &record->flow, &begin, BPF_NOEXIST);
         return 1;
     }
