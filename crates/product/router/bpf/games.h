@@ -13,8 +13,6 @@
 #define TURN_NS 1000000ULL
 #define SHORT_HEADER 0xc0 // of QUIC's version 1 (RFC 9000 section 17.3.1): the first of these bits is 0, the second 1
 #define SPIN 0x20
-// A class of an HTB whose handle is 4757: what such a queue reads without a filter (tc-htb(8)).
-#define GAME_PRIORITY 0x47570010
 // EF (RFC 3246); CS4, CS5 (RFC 4594: interactive games, signals of calls), AF41 to AF43 (RFC 2597: video of calls).
 #define TRUSTED (1ULL << 46 | 1ULL << 32 | 1ULL << 40 | 1ULL << 34 | 1ULL << 36 | 1ULL << 38)
 #define ECN 3
@@ -111,14 +109,14 @@ INLINE void write_mark(struct __sk_buff *skb, const struct place *place, const s
 
 // A packet goes to the home. Gives whether it counts as a game's.
 INLINE int put_first(struct __sk_buff *skb, const struct place *place, const struct record *record, const struct health *health) {
-    __u32 settings = health->settings, mark = health->mark;
+    __u32 settings = health->settings, mark = health->mark, priority = health->priority;
     if (record->verdict & GAME) {
-        skb->priority = GAME_PRIORITY;
+        skb->priority = priority;
         if (settings & MARKS) write_mark(skb, place, record, mark);
         return 1;
     }
     if (record->verdict & NO_GAME || !(settings & TRUST_DSCP)) return 0;
     if (!(TRUSTED >> (record->traffic_class >> 2) & 1)) return 0;
-    skb->priority = GAME_PRIORITY;
+    skb->priority = priority;
     return 1;
 }

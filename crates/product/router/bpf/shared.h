@@ -90,7 +90,9 @@ struct told {
 struct health {
     __u64 heartbeat_ns; // CLOCK_MONOTONIC
     __u32 settings;
-    __u32 mark; // the traffic class to write, but for ECN
+    __u32 mark;     // the traffic class to write, but for ECN
+    __u32 priority; // of packets of games to the home: a class of the queue there
+    __u32 reserved;
 };
 
 enum setting {

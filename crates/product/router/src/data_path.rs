@@ -82,8 +82,11 @@ pub struct Counters {
 }
 
 /// What holds for all packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
+    /// The priority of a game's packets to the home: a class of the queue there, which HTB and CAKE read without a filter where its
+    /// upper half is their handle (tc-htb(8), tc-cake(8)).
+    pub game_class: u32,
     /// What says by DSCP that it waits for nothing counts as a game.
     pub trust_dscp: bool,
     /// What is written into packets of games to the home; those that are games by their own DSCP alone keep it.
@@ -92,6 +95,18 @@ pub struct Settings {
     pub asks_of_tcp: bool,
     /// All flows are told of in samples.
     pub all_quiet: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            game_class: HTB_GAME_CLASS,
+            trust_dscp: false,
+            mark: None,
+            asks_of_tcp: false,
+            all_quiet: false,
+        }
+    }
 }
 
 impl Settings {
@@ -113,8 +128,11 @@ pub enum Passed {
 const PROGRAMS: [(&str, TcAttachType); 2] =
     [("to_home", TcAttachType::Egress), ("from_home", TcAttachType::Ingress)];
 
-/// Heartbeat, settings, mark.
-const HEALTH_BYTES: usize = 16;
+/// Class 10 of an HTB whose handle is 4757.
+pub const HTB_GAME_CLASS: u32 = 0x4757_0010;
+
+/// Heartbeat, settings, mark, priority, and four that are not used.
+const HEALTH_BYTES: usize = 24;
 
 /// See the module's head.
 #[expect(missing_debug_implementations, reason = "maps of aya have none")]
@@ -204,7 +222,8 @@ impl DataPath {
         bytes[..8].copy_from_slice(&now_ns.to_ne_bytes());
         bytes[8..12].copy_from_slice(&self.settings.bits().to_ne_bytes());
         let mark = u32::from(self.settings.mark.unwrap_or_default().0) << 2;
-        bytes[12..].copy_from_slice(&mark.to_ne_bytes());
+        bytes[12..16].copy_from_slice(&mark.to_ne_bytes());
+        bytes[16..20].copy_from_slice(&self.settings.game_class.to_ne_bytes());
         Ok(self.health.set(0, bytes, 0)?)
     }
 

@@ -51,6 +51,7 @@ impl Config {
             mark: *mark,
             asks_of_tcp: games.count() + no_games.count() > 0,
             all_quiet: !by_behaviour,
+            ..Settings::default()
         }
     }
 }

@@ -173,7 +173,11 @@ fn a_game_has_its_class_to_the_home_and_nothing_once_the_program_is_silent() {
     assert_eq!(passed(&loaded, &datagram(&other, true, &[0; 9])).priority, 0);
     loaded.data_path().set(Settings { asks_of_tcp: true, ..Settings::default() });
     assert_eq!(passed(&loaded, &packet(&plain(), true)).priority, 0);
-    assert_eq!(loaded.data_path().counters().expect("a map").game_packets, 1);
+    let counters = loaded.data_path().counters().expect("a map");
+    assert_eq!(counters.game_packets, 1);
+    // The class of another queue.
+    loaded.data_path().set(Settings { game_class: 0x8001_0004, ..Settings::default() });
+    assert_eq!(passed(&loaded, &bytes).priority, 0x8001_0004);
     // Silent.
     loaded.data_path().beat(now_ns() - 1_100_000_000).expect("a map");
     assert_eq!(loaded.pass_unwatched("to_home", &bytes, 1).0.priority, 0);
