@@ -337,7 +337,7 @@ mod tests {
             ("home = \"lan\"\nshape.rate = \"auto\"", "shape.rate: "),
             (
                 "home = \"lan\"\nshape.queu = \"cake\"",
-                "shape.queu: is no option; did you mean queue? known are queue, rate",
+                "shape.queu: is no option; did you mean queue? known are ping, queue, rate",
             ),
             (
                 "home = \"lan\"\nshape.queue = \"tbf\"",
