@@ -34,11 +34,12 @@ pub use network::{
 };
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
-    AckFilter, Backlog, Cake, CakeConfig, Cells, Classifier, Codel, CodelConfig, Decision,
-    DefaultSize, DelayInput, Dequeued, Diffserv, Discipline, Disciplines, DropReason, DropTail,
-    DropTailConfig, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Framing, FramingError,
-    Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit, LinkLayer, LowLatencyMarking,
-    OptionError, Options, Pie, PieConfig, PortRange, Prefix, Queue, Rule, Scheduler, SizeOption,
+    AckFilter, Airtime, AirtimeConfig, Backlog, Cake, CakeConfig, Cells, Classifier, Codel,
+    CodelConfig, Decision, DefaultSize, DelayInput, Dequeued, Diffserv, Discipline, Disciplines,
+    DropReason, DropTail, DropTailConfig, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig,
+    Framing, FramingError, Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit, LinkLayer,
+    LowLatencyMarking, OptionError, Options, Pie, PieConfig, PortRange, Prefix, Priority, Queue,
+    Rule, Scheduler, SizeOption,
 };
 pub use stalls::Stalls;
 pub use tcp::{SackRanges, TcpHeader};

@@ -1,7 +1,7 @@
 //! Disciplines by name, and the queue that is built from what a file says.
 
 use super::discipline::Discipline;
-use super::{Limit, Queue, cake, codel, drop_tail, dual_pi2, fq_codel, pie};
+use super::{Limit, Queue, airtime, cake, codel, drop_tail, dual_pi2, fq_codel, pie};
 use crate::PathPacket;
 use gameway_units::QueueSize;
 use gameway_units::declared::{Catalogue, Description, Entry};
@@ -24,6 +24,7 @@ impl<P: PathPacket + 'static> Disciplines<P> {
     #[must_use]
     pub fn standard() -> Self {
         Self(Catalogue::default())
+            .with::<airtime::AirtimeConfig>()
             .with::<cake::CakeConfig>()
             .with::<codel::CodelConfig>()
             .with::<drop_tail::DropTailConfig>()

@@ -181,7 +181,7 @@ impl<P: PathPacket> FqCodel<P> {
     }
 
     /// Drops a batch from the head of the fattest queue; finding it costs more than dropping.
-    fn drop_batch(&mut self, dropped: &mut Vec<Dropped<P>>) {
+    pub(super) fn drop_batch(&mut self, dropped: &mut Vec<Dropped<P>>) {
         let Some(index) = self.fattest() else { return };
         let batch = (self.queues[index].chain.backlog().packets / 2).clamp(1, BATCH);
         for _ in 0..batch {

@@ -2,6 +2,7 @@
 //!
 //! Every packet that enters is forwarded, marked or dropped with a reason; none is lost track of.
 
+mod airtime;
 mod cake;
 mod catalogue;
 mod codel;
@@ -17,6 +18,7 @@ mod pi;
 mod pie;
 mod store;
 
+pub use airtime::{Airtime, AirtimeConfig, Priority};
 pub use cake::{AckFilter, Cake, CakeConfig, Cells, Diffserv, Framing, FramingError, Isolation};
 pub use catalogue::{DefaultSize, Disciplines, OptionError, Options};
 pub use codel::{Codel, CodelConfig};
@@ -29,7 +31,7 @@ pub use htb::{Htb, HtbClass, HtbConfig, HtbError, LinkLayer};
 pub use limit::Limit;
 pub use pie::{Pie, PieConfig};
 
-use gameway_units::{Bytes, Instant, Rate};
+use gameway_units::{Bytes, Duration, Instant};
 
 /// Why a queue dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +123,30 @@ pub trait Queue<P> {
     /// Gives the next packet to transmit.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>>;
 
+    /// Gives the next packet that can share a frame with `other`, which left before, and is no larger than `room`. A
+    /// discipline that does not know who receives gives what is next.
+    fn dequeue_beside(
+        &mut self,
+        now: Instant,
+        _other: &P,
+        _room: Bytes,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Dequeued<P>> {
+        self.dequeue(now, dropped)
+    }
+
+    /// `taken` left before and is about to be sent: a discipline that would rather give another packet now gives that, and
+    /// takes this one back.
+    ///
+    /// # Errors
+    /// `taken` is to be sent.
+    fn exchange(&mut self, taken: Dequeued<P>) -> Result<Dequeued<P>, Dequeued<P>> {
+        Err(taken)
+    }
+
+    /// Tells that a frame of so many bytes of packets, for the receiver of `other`, takes so long on the air.
+    fn on_airtime(&mut self, _other: &P, _bytes: Bytes, _airtime: Duration) {}
+
     /// Gives all that waits, each flow's packets in their order: another queue takes this one's place.
     fn drain(&mut self, into: &mut Vec<Dequeued<P>>);
 
@@ -157,6 +183,21 @@ impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
     }
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
         (**self).dequeue(now, dropped)
+    }
+    fn dequeue_beside(
+        &mut self,
+        now: Instant,
+        other: &P,
+        room: Bytes,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Dequeued<P>> {
+        (**self).dequeue_beside(now, other, room, dropped)
+    }
+    fn exchange(&mut self, taken: Dequeued<P>) -> Result<Dequeued<P>, Dequeued<P>> {
+        (**self).exchange(taken)
+    }
+    fn on_airtime(&mut self, other: &P, bytes: Bytes, airtime: Duration) {
+        (**self).on_airtime(other, bytes, airtime);
     }
     fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
         (**self).drain(into);

@@ -27,18 +27,19 @@
 //! | who finds the medium idle sends at the next slot of that grid | at most 9 us later |
 //! | one failure count per packet, also behind RTS | the long retry limit of 4 for frames behind RTS is not there |
 //! | access points count as stations do: cw_max 1023 for best effort, not 63 (dot11QAPEDCATable, as hostapd has it) | one set of numbers |
-//! | aggregates are made in the order of the queue | some access points keep a queue per station |
+//! | aggregates are made in the order of the queue, but of one that knows stations ([`crate::Airtime`]) | most access points of old have one queue for all |
 //! | a receiver waits for ever for the packet that is missing | it is sent again at once, and given up at the latest with its last attempt |
 
 use super::config::{Countdown, WifiConfig};
 use super::error::WifiError;
 use super::node::{Frame, Node};
+use super::rates::DataRate;
 use super::timing::Timing;
 use crate::{Dropped, FlowId, PathPacket, Queue, Transmitted, uniform};
 use gameway_units::{Bytes, Duration, Instant};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::vec::Drain;
 
 /// Number of the access point.
@@ -64,7 +65,10 @@ fn station_of(stations: &[usize], FlowId(flow): FlowId) -> usize {
 /// To be called in the order of time: before anything arrives, what was due by then.
 #[derive(Debug)]
 pub struct Medium<P, Q> {
+    /// That of all stations but those of `rates`.
     timing: Timing,
+    /// Of stations with rates of their own.
+    rates: BTreeMap<usize, Timing>,
     nodes: Vec<Node<P, Q>>,
     /// Of each flow, the station that has its client.
     stations: Vec<usize>,
@@ -102,6 +106,7 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
         let from = Instant::ZERO + timing.ifs();
         Ok(Self {
             timing,
+            rates: BTreeMap::new(),
             nodes,
             stations: Vec::new(),
             random,
@@ -122,6 +127,22 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
     pub fn with_stations(mut self, stations: Vec<usize>) -> Self {
         self.stations = stations;
         self
+    }
+
+    /// The same where what goes to a station and comes from it has another rate than the medium's.
+    ///
+    /// # Errors
+    /// If the standard has no such rate, or the medium's aggregates cannot be of its generation.
+    pub fn with_rate(mut self, station: usize, data: DataRate) -> Result<Self, WifiError> {
+        let config = WifiConfig { data, ..*self.timing.config() };
+        config.check()?;
+        self.rates.insert(station, Timing::new(config));
+        Ok(self)
+    }
+
+    /// The times between the access point and a station.
+    fn timing_of(&self, station: usize) -> &Timing {
+        self.rates.get(&station).unwrap_or(&self.timing)
     }
 
     /// The station that has the client of a flow.
@@ -232,29 +253,44 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
         self.senders.clear();
         for (index, node) in self.nodes.iter_mut().enumerate() {
             if node.expires == slot && node.contends() {
+                node.reconsider(now);
                 let station = |packet: &P| station_of(&self.stations, packet.flow());
                 let same = |one: &P, other: &P| {
                     // Whatever a station sends, the access point receives.
                     index != ACCESS_POINT || station(one) == station(other)
                 };
-                let frame = node.assemble(now, &self.timing, same, &mut self.dropped);
-                self.senders.push((index, frame));
+                let receiver = node.first().filter(|_| index == ACCESS_POINT).map(station);
+                let peer = receiver.unwrap_or(index);
+                let timing = self.rates.get(&peer).unwrap_or(&self.timing);
+                let (psdu, packets) = node.assemble(now, timing, same, &mut self.dropped);
+                self.senders.push((index, Frame { psdu, packets, peer }));
             }
         }
-        let until = if self.senders.len() > 1 { self.collide(now) } else { self.fly(now) };
+        let alone = self.senders.len() == 1;
+        let until = if alone { self.fly(now) } else { self.collide(now) };
+        for position in 0..self.senders.len() {
+            let (index, Frame { psdu, packets, peer }) = self.senders[position];
+            let timing = self.rates.get(&peer).unwrap_or(&self.timing);
+            let airtime = if alone { timing.exchange(psdu, packets) } else { timing.exposed(psdu) };
+            self.nodes[index].tell_airtime(airtime);
+        }
         self.air = Air::Sending { until };
     }
 
     /// When the longest of the frames that collide has left.
     fn collide(&self, now: Instant) -> Instant {
-        let exposed = self.senders.iter().map(|(_, frame)| self.timing.exposed(frame.psdu));
+        let exposed = self.senders.iter().map(|(_, frame)| {
+            let timing = self.timing_of(frame.peer);
+            timing.exposed(frame.psdu)
+        });
         now + exposed.max().unwrap_or(Duration::ZERO)
     }
 
     /// When the data frame of the only sender has left.
     fn fly(&mut self, now: Instant) -> Instant {
-        let psdu = self.senders[0].1.psdu;
-        now + self.timing.reservation(psdu) + self.timing.data_frame(psdu)
+        let Frame { psdu, peer, .. } = self.senders[0].1;
+        let timing = self.timing_of(peer);
+        now + timing.reservation(psdu) + timing.data_frame(psdu)
     }
 
     /// The data frames have left: one alone arrives, as far as the channel does not damage it.

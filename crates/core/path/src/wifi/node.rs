@@ -2,7 +2,7 @@
 
 use super::timing::Timing;
 use crate::{Dequeued, DropReason, Dropped, PathPacket, Queue, Transmitted};
-use gameway_units::{Bytes, Instant};
+use gameway_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
 
 /// A packet that the MAC has taken up.
@@ -41,6 +41,8 @@ pub(super) struct Node<P, Q> {
 pub(super) struct Frame {
     pub psdu: Bytes,
     pub packets: usize,
+    /// The station at the other end, if that is not the access point.
+    pub peer: usize,
 }
 
 impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
@@ -52,6 +54,25 @@ impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
     /// Whether it has something to send.
     pub fn contends(&self) -> bool {
         !self.hand.is_empty()
+    }
+
+    /// The packet in hand gives way to a more urgent one, if it was never sent.
+    pub fn reconsider(&mut self, now: Instant) {
+        let is_new = |first: &Taken<P>| first.failures == 0 && !first.received;
+        if self.hand.len() > 1 || !self.hand.front().is_some_and(is_new) {
+            return;
+        }
+        let Some(first) = self.hand.pop_front() else { return };
+        let Taken { packet, enqueued, .. } = first;
+        self.hand.push_back(match self.queue.exchange(Dequeued { packet, enqueued }) {
+            Ok(next) => taken(now, next),
+            Err(Dequeued { packet, .. }) => Taken { packet, ..first },
+        });
+    }
+
+    /// The first of the packets in hand.
+    pub fn first(&self) -> Option<&P> {
+        self.hand.front().map(|taken| &taken.packet)
     }
 
     /// Packets that wait or are in hand.
@@ -76,14 +97,14 @@ impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
     }
 
     /// Makes the frame that is sent now: what the receiver does not have, and what else there is for it.
-    /// `same_receiver` says whether two packets go to one receiver.
+    /// `same_receiver` says whether two packets go to one receiver. Gives its size with all headers and its packets.
     pub fn assemble(
         &mut self,
         now: Instant,
         timing: &Timing,
         same_receiver: impl Fn(&P, &P) -> bool,
         dropped: &mut Vec<Dropped<P>>,
-    ) -> Frame {
+    ) -> (Bytes, usize) {
         let most = timing.config().aggregation.packets;
         let mut bytes = Bytes::ZERO;
         let mut packets = 0;
@@ -96,9 +117,13 @@ impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
             (bytes, packets) = (with, packets + 1);
         }
         while self.hand.len() < most {
-            let Some(next) = self.aside.take().or_else(|| self.queue.dequeue(now, dropped)) else {
-                break;
+            let room = timing.room(bytes);
+            let first = self.hand.front().map(|first| &first.packet);
+            let next = match (self.aside.take(), first) {
+                (None, Some(first)) => self.queue.dequeue_beside(now, first, room, dropped),
+                (aside, _) => aside,
             };
+            let Some(next) = next else { break };
             let with = bytes + timing.aggregated(next.packet.wire_size());
             let fits = with <= timing.max_bytes();
             if !fits
@@ -111,7 +136,15 @@ impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
             (bytes, packets) = (with, packets + 1);
         }
         let psdu = if packets == 1 { timing.alone(self.flying_size()) } else { bytes };
-        Frame { psdu, packets }
+        (psdu, packets)
+    }
+
+    /// The queue is told what the frame takes.
+    pub fn tell_airtime(&mut self, airtime: Duration) {
+        let bytes = self.flying_size();
+        if let Some(first) = self.hand.front() {
+            self.queue.on_airtime(&first.packet, bytes, airtime);
+        }
     }
 
     /// Bytes of the packets on the air, without headers of the MAC.

@@ -145,6 +145,14 @@ impl Timing {
         Bytes::new(subframe(self.mpdu(packet)))
     }
 
+    /// The largest packet that an aggregate of so many bytes has room for.
+    #[must_use]
+    pub fn room(&self, psdu: Bytes) -> Bytes {
+        let left = self.max_bytes().saturating_sub(psdu).get();
+        let mpdu = left.saturating_sub(DELIMITER) / DELIMITER * DELIMITER;
+        Bytes::new(mpdu.saturating_sub(LLC_SNAP + self.mac_header))
+    }
+
     const fn mpdu(&self, packet: Bytes) -> u64 {
         packet.get() + LLC_SNAP + self.mac_header
     }

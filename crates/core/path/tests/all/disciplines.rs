@@ -73,6 +73,6 @@ fn there_is_none_of_another_name() {
     let refused = known.build("red", &Options::new(), Limit::Packets(10), random()).err();
     assert_eq!(
         refused.unwrap().to_string(),
-        "kind: unknown queue \"red\"; known are cake, codel, drop-tail, dual-pi2, fq-codel, pie"
+        "kind: unknown queue \"red\"; known are airtime, cake, codel, drop-tail, dual-pi2, fq-codel, pie"
     );
 }

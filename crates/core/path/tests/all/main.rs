@@ -1,5 +1,6 @@
 //! All tests in one program: what they use is linked once, and they run side by side.
 
+mod airtime;
 mod cake;
 mod cake_options;
 mod closed_loop;

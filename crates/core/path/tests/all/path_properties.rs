@@ -2,9 +2,10 @@
 
 use crate::support::{Offer, Packet};
 use gameway_path::{
-    Backlog, Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine, Dequeued, DropReason,
-    DropTail, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss,
-    LossModel, MeasuredDelays, PathPacket, Pie, PieConfig, Queue, Stalls,
+    Airtime, AirtimeConfig, Backlog, Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine,
+    Dequeued, DropReason, DropTail, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig,
+    Jitter, Limit, Link, Loss, LossModel, MeasuredDelays, PathPacket, Pie, PieConfig, Queue,
+    Stalls,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
@@ -19,14 +20,15 @@ fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
-/// One of the six disciplines.
+/// One of the seven disciplines.
 fn discipline(kind: usize, limit: Limit) -> Box<dyn Queue<Packet>> {
     match kind {
         0 => Box::new(DropTail::new(limit)),
         1 => Box::new(Codel::new(CodelConfig::default(), limit)),
         2 => Box::new(FqCodel::new(FqCodelConfig::default(), limit, random(1))),
         3 => Box::new(Cake::new(CakeConfig::default(), limit, random(1))),
-        4 => Box::new(Pie::new(PieConfig::default(), limit, random(1))),
+        4 => Box::new(Airtime::new(AirtimeConfig::default(), limit, random(1))),
+        5 => Box::new(Pie::new(PieConfig::default(), limit, random(1))),
         _ => Box::new(DualPi2::new(DualPi2Config::default(), limit, random(1))),
     }
 }
@@ -73,7 +75,7 @@ proptest! {
     /// Every discipline tells the oldest of those that wait.
     #[test]
     fn a_queue_knows_how_long_its_oldest_waits(
-        kind in 0usize..6,
+        kind in 0usize..7,
         calls in prop::collection::vec((0i64..9_000_000, any::<bool>(), any::<bool>()), 1..200),
     ) {
         let mut queue = discipline(kind, Limit::Packets(20));

@@ -1,5 +1,6 @@
 //! The Wi-Fi medium: times by hand, throughput by Bianchi's model, and what must hold whatever comes.
 
+mod anomaly;
 mod bianchi;
 mod medium;
 mod timing;
