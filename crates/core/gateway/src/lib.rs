@@ -27,7 +27,7 @@ mod catalogue;
 pub mod classifier;
 mod direction;
 mod flows;
-mod front;
+mod frames;
 mod history;
 mod home;
 mod link_rate;
@@ -49,6 +49,7 @@ pub use remote_queue::RemoteQueue;
 pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
 pub use voap::{Control, Fairness, Leftover, Newcomers, Step, Voap, VoapConfig};
+pub use windows::{Target, Windows, WindowsConfig};
 
 pub use gameway_path::Passage;
 

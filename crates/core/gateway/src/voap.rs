@@ -257,6 +257,22 @@ impl Voap {
         self.next = now.saturating_add(period);
     }
 
+    /// What left the queue in this period.
+    pub(crate) fn left(&self) -> Bytes {
+        self.left
+    }
+
+    /// From now on windows grow below `alpha` and shrink above `beta`.
+    pub(crate) fn set_band(&mut self, alpha: Duration, beta: Duration) {
+        (self.config.alpha, self.config.beta) = (alpha, beta);
+    }
+
+    /// Between which waits windows stay.
+    #[cfg(test)]
+    pub(crate) fn band(&self) -> (Duration, Duration) {
+        (self.config.alpha, self.config.beta)
+    }
+
     /// Whether a cut has shown since the last call that what is measured in front of the gateway is no queue.
     pub(crate) fn take_refuted(&mut self) -> bool {
         std::mem::take(&mut self.fill.refuted)

@@ -1,5 +1,6 @@
 //! All tests in one program: what they use is linked once, and they run side by side.
 
+mod access_point;
 mod any_run;
 mod bbr_versions;
 mod changes;
