@@ -11,7 +11,9 @@ from gameway.figures.facets import STEPS, legend, plain
 from gameway.metrics.source import finished_runs
 
 from .measures import (
-    BOTH,
+    AIRTIME,
+    AIRTIME_FRAMES,
+    AIRTIME_VOAP,
     GAME,
     LINKS_MBPS,
     NOTHING,
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 300, 220
 WAITS_MS = (0.3, 3000.0)
 """The axis of waits, which is logarithmic; what is beyond it is drawn at its end."""
-OVER_TIME = (NOTHING, WINDOWS, BOTH, "CAKE at 95 %", "CAKE at 150 %")
+OVER_TIME = (
+    NOTHING, WINDOWS, AIRTIME, AIRTIME_VOAP, AIRTIME_FRAMES, "CAKE at 95 %", "CAKE at 150 %",
+)  # fmt: skip
 """Variants whose waits are drawn over time."""
 
 

@@ -35,12 +35,16 @@ if TYPE_CHECKING:
 
 GAME, PROVIDER = "game", "provider"
 NOTHING, VOAP, WINDOWS = "nothing", "VoAP", "windows"
-FOLLOWING = SHAPE, BOTH = "shape", "both"
-"""Gateways that set the rate of the home's own queue."""
+FRAMES = "windows by frames"
+AIRTIME = "airtime"
+"""A queue for each station of the access point, alone."""
+AIRTIME_VOAP, AIRTIME_FRAMES = f"{AIRTIME}, {VOAP}", f"{AIRTIME}, {FRAMES}"
 SETTLED_S = 5.0
 JOINING_S = 1.0
 """From so long between two on, downloads begin one by one."""
-LINKS_MBPS = {"constant": 20.0, "cellular": 19.2, "satellite": 70.0, "wifi": 45.0}
+LINKS_MBPS = {
+    "constant": 20.0, "cellular": 19.2, "satellite": 70.0, "wifi": 45.0, "ac": 1000.0, "n": 1000.0,
+}  # fmt: skip
 """Mean of the provider's link, by the first word of a part's name."""
 CAKE, FQ_CODEL = "CAKE", "FQ-CoDel"
 SHAPERS = {"cake": (CAKE, "bandwidth"), "htb": (FQ_CODEL, "rate")}
@@ -78,7 +82,14 @@ def variant_of(path: dict[str, Any], link_mbps: float) -> str:
         name, option = SHAPERS[kind]
         share = _core.parse_rate(path["queue"][option]) / 1e6 / link_mbps
         return f"{name} at {100.0 * share:.0f} %"
-    return {"none": NOTHING, "voap": VOAP}.get(known, known)
+    gateway = path.get("gateway", "none")
+    table = gateway if isinstance(gateway, dict) else {"kind": gateway}
+    lowers = {"none": NOTHING, "voap": VOAP}.get(table["kind"], str(table["kind"]))
+    if table.get("target") == "frames":
+        lowers = FRAMES
+    if kind != AIRTIME:
+        return lowers
+    return AIRTIME if lowers == NOTHING else f"{AIRTIME}, {lowers}"
 
 
 def downloads_of(run: Run) -> str:
@@ -122,7 +133,7 @@ def _row(part: str, run: Run) -> dict[str, Any]:
 
 def in_order(variants: Iterable[str]) -> list[str]:
     """Variants as the tables have them: gateways first, then each shaper from its right rate on."""
-    first = [NOTHING, VOAP, WINDOWS, SHAPE, BOTH]
+    first = [NOTHING, VOAP, WINDOWS, FRAMES, AIRTIME, AIRTIME_VOAP, AIRTIME_FRAMES]
     shapers = [f"{name} at {share} %" for name in (CAKE, FQ_CODEL) for share in (95, 70, 150)]
     order = {name: place for place, name in enumerate([*first, *shapers])}
     return sorted(set(variants), key=lambda name: (order.get(name, len(order)), name))

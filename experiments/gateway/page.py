@@ -2,7 +2,7 @@
 
 Nothing; VoAP as published, which sees the home's own queue alone; `windows`, which reads the
 provider's queue off the downloads; CAKE and FQ-CoDel in a shaper at the right rate and at wrong
-ones.
+ones; at an access point a queue for each station, alone and with either.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ from gameway.page import Page, Section, Table, figure
 from gameway.page.words import estimate_of, number
 
 from . import figures
-from .measures import NOTHING, WINDOWS, in_order, kept_percent, link_of, rows
+from .measures import AIRTIME_FRAMES, NOTHING, WINDOWS, in_order, kept_percent, link_of, rows
 
 if TYPE_CHECKING:
     from gameway.results import Results
 
 LEAD = (
     "A game of 6.3 Mb/s and downloads come to one home, whose provider has a drop-tail queue in "
-    "front of the link. What can the home do about the wait in that queue, and what does it cost?"
+    "front of the link. What can the home do about the wait in that queue, and about the wait at "
+    "its own access point, and what does it cost?"
 )
 TITLES = {
     "constant": "A constant link of 20 Mb/s",
     "cellular": "A cellular link",
     "satellite": "A satellite link",
     "wifi": "Wi-Fi at home",
+    "ac": "An access point of 802.11ac",
+    "n": "An access point of 802.11n",
 }
 TEXTS = {
     "constant": "30 ms, a queue of 200 ms.",
@@ -41,6 +44,13 @@ TEXTS = {
         "802.11n with one stream and 250 packets at the access point, behind a provider's link of "
         "25 Mb/s, of 100 Mb/s from 25 to 45 s, and a queue of 200 ms: the bottleneck moves."
     ),
+    "ac": (
+        "Two streams at 80 MHz behind 1 Gb/s; the game's packets are marked, and each download "
+        "has a station of its own. Of twenty, eight are CUBIC, six BBR and six CUBIC over QUIC. "
+        "Airtime: a queue for each station with turns by airtime, in place of one of 1000 packets "
+        "for all."
+    ),
+    "n": ("The same with one stream at 20 MHz, frames of 4 ms at most, and RTS before long ones."),
 }
 FIGURES = {
     "median, ms": "wait_median_ms",
@@ -84,19 +94,20 @@ def table_of(link: str, own: pl.DataFrame) -> Table:
 
 
 def statements(link: str, own: pl.DataFrame) -> list[str]:
-    """What `windows` does to the game's wait and to the downloads, for each set of downloads."""
+    """What ours does to the game's wait and to the downloads, for each set of downloads."""
+    ours = AIRTIME_FRAMES if AIRTIME_FRAMES in own["variant"] else WINDOWS
     told = []
     for (kind,), of_kind in own.group_by("downloads", maintain_order=True):
         waits = {
             variant: of_kind.filter(variant=variant)["wait_p99_ms"].mean()
-            for variant in (NOTHING, WINDOWS)
+            for variant in (NOTHING, ours)
         }
         if None in waits.values():
             continue
-        kept, _ = kept_percent(of_kind, WINDOWS)
+        kept, _ = kept_percent(of_kind, ours)
         without, with_it = (float(wait) for wait in waits.values())  # type: ignore[arg-type]
         told.append(
             f"{TITLES[link]}, {kind}: of the game's packets 99 % wait at most {number(with_it)} ms "
-            f"with windows and {number(without)} ms without; downloads keep {number(kept)} %."
+            f"with {ours} and {number(without)} ms without; downloads keep {number(kept)} %."
         )
     return told

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from gameway.results import Results
 
 SUITE = load_suite(experiments.folder() / "gateway")
+AT_ACCESS_POINT = {
+    "nothing", "VoAP", "windows by frames",
+    "airtime", "airtime, VoAP", "airtime, windows by frames",
+}  # fmt: skip
 SHAPERS = {f"{name} at {share} %" for name in ("CAKE", "FQ-CoDel") for share in (95, 70, 150)}
 
 
@@ -33,7 +37,7 @@ def test_every_part_can_run(part: str) -> None:
         assert (hop["name"], hop["place"]) == (measures.PROVIDER, "in-front")
         found.add(measures.variant_of(run.spec["path"], link))
     expected = SHAPERS if part.endswith("-sqm") else {"nothing", "VoAP", "windows"}
-    assert found == expected
+    assert found == (AT_ACCESS_POINT if measures.link_of(part) in {"ac", "n"} else expected)
 
 
 def test_both_files_of_a_link_differ_in_what_the_home_does_alone() -> None:
@@ -89,3 +93,21 @@ def test_the_page_has_a_row_for_each_variant(parts: dict[str, Results]) -> None:
     assert len(section.figures) == 2
     (told,) = made.statement
     assert "with windows" in told
+
+
+def test_an_access_point_with_a_queue_for_each_station_keeps_wait_and_frames(
+    tmp_path: Path,
+) -> None:
+    short = SUITE.only(["ac-one", "ac-twenty"]).with_overrides(
+        ["runs=1", "duration=16s", "ac-one:competitor.download.kind=tcp"]
+    )
+    rows = measures.rows(suite.run(short, tmp_path))
+    for (kind,), of_kind in rows.group_by("downloads"):
+        value = {
+            name: dict(of_kind.select("variant", name).iter_rows())
+            for name in ("wait_p99_ms", "downloads_mbps")
+        }
+        wait, rate = value["wait_p99_ms"], value["downloads_mbps"]
+        for ours in ("airtime", "airtime, windows by frames"):
+            assert 0.5 < wait[ours] < 5.0 < wait["nothing"], (kind, ours)
+            assert 0.97 < rate[ours] / rate["nothing"] < 12.0, (kind, ours)
