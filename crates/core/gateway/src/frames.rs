@@ -21,7 +21,8 @@
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | stations that get only what is no TCP do not count | a gateway that lowers windows knows no others; rounds are longer than it thinks, and frames shorter |
+//! | what is no TCP has no part in the wait | its windows cannot be lowered: six downloads over QUIC among twenty took all but 2 % of the medium from those of TCP |
+//! | stations that get only what is no TCP do not count | a gateway that lowers windows knows no others; rounds are longer than it thinks, and frames shorter: beside two downloads over QUIC four of TCP keep three quarters of what they have without |
 
 use crate::{Control, Direction, FlowTable};
 use core::net::IpAddr;
@@ -45,9 +46,20 @@ pub(crate) struct Frames {
     /// Bytes per second that the medium carried while packets waited.
     carried: Option<f64>,
     last: Instant,
+    /// Whether something that windows can hold left in this period.
+    pub(crate) departed: bool,
+    waited: Duration,
 }
 
 impl Frames {
+    /// The longest wait of a period that ends, in which it was so long, if anything left in it.
+    pub(crate) fn wait(&mut self, longest: Duration) -> Duration {
+        if std::mem::take(&mut self.departed) {
+            self.waited = longest;
+        }
+        self.waited
+    }
+
     /// A period has ended in which so much left, after waiting so long at the longest.
     pub(crate) fn on_period(&mut self, now: Instant, left: Bytes, wait: Duration) {
         let span = now.saturating_since(self.last).as_secs_f64();

@@ -118,6 +118,11 @@ pub trait Gateway {
     /// A packet of `size` leaves the guarded queue after waiting so long.
     fn on_departure(&mut self, now: Instant, size: Bytes, queueing_delay: Duration);
 
+    /// The same of a packet whose headers the driver knows.
+    fn on_departure_of(&mut self, now: Instant, _header: &Header, size: Bytes, waited: Duration) {
+        self.on_departure(now, size, waited);
+    }
+
     /// When [`Self::on_deadline`] is due.
     fn next_deadline(&self) -> Instant;
 

@@ -87,7 +87,8 @@ impl Attached {
     pub fn departed<P: NetworkPacket>(&mut self, done: &Transmitted<P>) {
         if let Some(gateway) = &mut self.gateway {
             let size = done.packet.wire_size();
-            gateway.on_departure(done.finished, size, done.queueing_delay());
+            let header = done.packet.header();
+            gateway.on_departure(done.finished, &header, size, done.queueing_delay());
         }
     }
 

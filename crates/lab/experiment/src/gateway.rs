@@ -76,8 +76,8 @@ impl HomeGateway {
     }
 
     /// A packet begins to leave the bottleneck after waiting so long.
-    pub fn on_departure(&mut self, now: Instant, size: Bytes, queueing_delay: Duration) {
-        self.gateway.on_departure(now, size, queueing_delay);
+    pub fn on_departure(&mut self, now: Instant, header: &Header, size: Bytes, waited: Duration) {
+        self.gateway.on_departure_of(now, header, size, waited);
     }
 
     /// The rate that the shaper of its queue is to have; `None`: it stays.

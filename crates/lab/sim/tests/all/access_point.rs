@@ -137,6 +137,26 @@ fn windows_that_know_no_frames_cost_downloads_their_frames() {
     assert!((0.1..0.7).contains(&(by_time / none)), "{by_time} of {none}");
 }
 
+/// Downloads over QUIC have no windows to lower: those of TCP give way to them a little, and not for good.
+#[test]
+fn windows_by_frames_leave_tcp_its_share_beside_quic() {
+    let of = |gateway| {
+        let spec = home(ac(), airtime(), gateway, ("tcp", "cubic", 4));
+        let quic = |name| json!({ "name": name, "kind": "quic", "start": "1 s" });
+        let spec = ["quic-0", "quic-1"]
+            .map(quic)
+            .into_iter()
+            .fold(spec, |spec, flow| with(spec, "/competitor/-", flow));
+        let run = run(&spec);
+        (downloads(&run).0, run.received_mbps("quic-0", FROM, TO), wait(&run))
+    };
+    let ((tcp, quic, waited), (had, _, _)) = (of(frames()), of(json!("none")));
+    // Three quarters: rounds are taken for shorter than they are, since those of QUIC are not counted.
+    assert!((0.65..1.05).contains(&(tcp / had)), "{tcp} of {had}");
+    assert!((0.4..1.25).contains(&(tcp / 4.0 / quic)), "{tcp} of four, {quic} of one");
+    assert!((0.5..MAX_WAIT_MS).contains(&waited), "{waited} ms");
+}
+
 /// Without RTS the frame and another one collide as a whole now and then, and the game waits for both.
 #[test]
 fn a_game_waits_for_one_frame_of_the_longest() {
