@@ -58,8 +58,9 @@ SINCE ?= HEAD~1
 ROUNDS ?= 10
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
-# The page that a host serves, as the crate has it.
+# The pages that a host and a gateway serve, as the crates have them.
 PAGE := crates/product/webrtc/src/page.html
+GATEWAY_PAGE := crates/product/router/src/page.html
 
 .PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke timed-test python-test long bench soak soak-live gateway reproduce clean
 
@@ -95,8 +96,9 @@ play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium pl
 nat: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium and a host behind routers of every kind, each with each; 6 minutes, needs root
 	GAMEWAY_NAT=1 $(BIN)/pytest -q -s python/tests/test_nat.py
 
-page: $(STAMPS)/page-packages ## build the page that a host serves from web/page; the built file is committed
+page: $(STAMPS)/page-packages ## build the pages that a host and a gateway serve from web/page; the built files are committed
 	npm run --prefix web/page --silent build -- --logLevel warn
+	npm run --prefix web/page --silent build-gateway -- --logLevel warn
 
 machine-tools: $(STAMPS)/machine-tools ## a virtual machine for tests that need another kernel: QEMU, and Debian's kernel in .make
 
@@ -152,7 +154,10 @@ python-lint:
 page-lint: $(STAMPS)/page-packages
 	npm run --prefix web/page --silent check
 	npm run --prefix web/page --silent build -- --logLevel warn --outDir dist
+	npm run --prefix web/page --silent build-gateway -- --logLevel warn --outDir dist/gateway
 	@cmp web/page/dist/page.html $(PAGE) || { echo "$(PAGE) is not what web/page makes: run make page" >&2; exit 1; }
+	@cmp web/page/dist/gateway/page.html $(GATEWAY_PAGE) || \
+	  { echo "$(GATEWAY_PAGE) is not what web/page makes: run make page" >&2; exit 1; }
 
 # The same cases each time, so that a failure comes from a change; `make properties` looks for new ones.
 rust-test: lint $(STAMPS)/test-tools

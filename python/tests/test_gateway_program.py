@@ -33,6 +33,8 @@ pytestmark = [needs_live, pytest.mark.skipif(bool(REASON), reason=REASON)]
 def space() -> Iterator[str]:
     program()
     with lan("program") as made:
+        # As the example has it.
+        ip("-n", made, "address", "add", "192.168.1.1/24", "dev", LAN)
         yield made
 
 

@@ -1,19 +1,28 @@
 import { defineConfig } from "vitest/config";
 import { oneFile } from "./one-file.ts";
 
-export default defineConfig({
-  plugins: [oneFile("page.html", ["preact", "uplot"])],
-  build: {
-    target: "es2022",
-    outDir: "../../crates/product/webrtc/src",
-    emptyOutDir: false,
-    // Styles that a script adds are refused by the host's policy.
-    cssCodeSplit: false,
-    // A classic script in a function: no name of it is the window's.
-    rolldownOptions: { output: { format: "iife" } },
-    modulePreload: { polyfill: false },
-    copyPublicDir: false,
-  },
-  worker: { format: "iife" },
-  test: { include: ["src/**/*.test.ts"] },
+// Each page is built by itself, for the crate that serves it: `vite build`, and `vite build --mode gateway`.
+const PAGES = {
+  play: { entry: "index.html", crate: "webrtc" },
+  gateway: { entry: "gateway.html", crate: "router" },
+};
+
+export default defineConfig(({ mode }) => {
+  const { entry, crate } = PAGES[mode === "gateway" ? "gateway" : "play"];
+  return {
+    plugins: [oneFile("page.html", ["preact", "uplot"])],
+    build: {
+      target: "es2022",
+      outDir: `../../crates/product/${crate}/src`,
+      emptyOutDir: false,
+      // Styles that a script adds are refused by the host's policy.
+      cssCodeSplit: false,
+      // A classic script in a function: no name of it is the window's.
+      rolldownOptions: { input: entry, output: { format: "iife" } },
+      modulePreload: { polyfill: false },
+      copyPublicDir: false,
+    },
+    worker: { format: "iife" },
+    test: { include: ["src/**/*.test.ts"] },
+  };
 });

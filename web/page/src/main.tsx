@@ -6,6 +6,7 @@ import { toggleOverlay } from "./overlay/overlay";
 import { start } from "./page";
 import { toggleText } from "./text/mode";
 import { focusToolbar } from "./toolbar";
+import "./base.css";
 import "./page.css";
 
 window.gameway = facts;

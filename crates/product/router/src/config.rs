@@ -8,6 +8,7 @@ use gameway_path::Dscp;
 use gameway_units::declared::{self, Configuration, Declared, OptionError, Options, on_off};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Where the file is, if nobody says where.
@@ -82,6 +83,38 @@ pub struct GatewayConfig {
     #[serde(default)]
     #[schemars(extend("x-none" = "/run/gameway-gateway/HOME.sock"))]
     pub control: Option<PathBuf>,
+    /// What is so, for browsers and monitors of the home.
+    #[serde(default)]
+    pub status: StatusConfig,
+}
+
+/// Where what is so is shown to the home.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StatusConfig {
+    /// An address of the home's interface, and a port.
+    #[schemars(extend("x-none" = "nowhere", "examples" = ["192.168.1.1:9443"]))]
+    pub listen: Option<String>,
+    /// Names of the router under which the page is asked for, beside its addresses.
+    pub names: Vec<String>,
+}
+
+impl StatusConfig {
+    /// Where it is shown.
+    ///
+    /// # Errors
+    /// If that is no address with a port.
+    pub fn address(&self) -> Result<Option<SocketAddr>, OptionError> {
+        let parsed = self.listen.as_ref().map(|text| {
+            text.parse().map_err(|_| OptionError {
+                option: Some("status.listen".to_owned()),
+                why: format!(
+                    "{text:?} is no address with a port; write for example \"192.168.1.1:9443\""
+                ),
+            })
+        });
+        parsed.transpose()
+    }
 }
 
 /// Why a file is no configuration.
@@ -112,6 +145,7 @@ impl GatewayConfig {
             game: Vec::new(),
             no_game: Vec::new(),
             control: None,
+            status: StatusConfig::default(),
         }
     }
 
@@ -152,8 +186,8 @@ impl GatewayConfig {
             option: Some(format!("windows.{}", error.option.unwrap_or_default())),
             ..error
         })?;
-        self.exceptions()?;
-        self.games_config().map(|_| ())
+        self.status.address()?;
+        self.exceptions().map(|_| ())
     }
 
     /// What is left alone.
@@ -234,7 +268,7 @@ fn keys_around(key: &str) -> (Vec<Declared>, &str) {
     let schema = match key {
         _ if key == last => declared::schema::<GatewayConfig>(),
         _ if key.starts_with("windows") => declared::schema::<WindowsConfig>(),
-        _ if key.starts_with("shape") => declared::schema::<ShapeConfig>(),
+        _ if key.starts_with("status") => declared::schema::<StatusConfig>(),
         _ => declared::schema::<Exception>(),
     };
     (declared::list(&schema), last)
@@ -360,15 +394,13 @@ mod tests {
                 "leave_alone.0.port: 70000 is not between",
             ),
             (
-                "home = \"lan\"\ngame = [{ name = \"tv\" }]",
-                "game.0: has neither an address nor a port",
+                "home = \"lan\"\nstatus.listen = \"router:1\"",
+                "status.listen: \"router:1\" is no address with a port; write for example",
             ),
             (
-                "home = \"lan\"\nno_game = [{ prot = 5 }]",
-                "no_game.0.prot: is no option; did you mean port? known are",
+                "home = \"lan\"\nstatus.lisen = \"\"",
+                "status.lisen: is no option; did you mean listen? known are",
             ),
-            ("home = \"lan\"\nmark = \"first\"", "mark: \"first\" is no DSCP: known are 0 to 63,"),
-            ("home = \"lan\"\ngames = \"maybe\"", "games: "),
             ("home = ", "is no TOML: "),
         ] {
             let told = refusal(text);

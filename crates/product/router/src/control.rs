@@ -12,6 +12,7 @@
 //! | patience with an end | 10 s | it looks each 5 ms |
 //! | longest answer | 1 MiB | 50 connections are 10 kB |
 
+use crate::board::Board;
 use crate::status::Status;
 use gameway_runtime::lines::{LineServer, LineSocket};
 use gameway_runtime::stop::Stop;
@@ -22,29 +23,11 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 const END_PATIENCE: Duration = Duration::from_secs(10);
 const MAX_ANSWER: u64 = 1 << 20;
-
-/// What is so now, for whoever asks.
-#[derive(Debug, Clone, Default)]
-pub struct Board(Arc<Mutex<Option<Status>>>);
-
-impl Board {
-    /// This is so from now on.
-    pub fn put(&self, status: &Status) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(status.clone());
-    }
-
-    /// What is so; `None` before it is known.
-    #[must_use]
-    pub fn status(&self) -> Option<Status> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,6 +9,7 @@
 //! What a person has of it: [`command`], which reads a file ([`config`]) and asks a gateway that runs ([`control`]) what is so
 //! ([`status`]).
 
+pub mod board;
 mod claim;
 pub mod command;
 pub mod config;
@@ -16,10 +17,10 @@ pub mod control;
 pub mod data_path;
 pub mod doctor;
 pub mod exceptions;
-pub mod games;
+pub mod history;
 mod metrics;
 mod netlink;
-pub mod own_queue;
+pub mod page;
 pub mod program;
 pub mod record;
 pub mod status;

@@ -5,6 +5,7 @@
 //! `linux/netfilter/nf_tables.h`, `linux/genetlink.h` and `linux/ethtool_netlink.h` of Linux 6.1 for their numbers, which are fixed
 //! for good. Integers are in the machine's order, those of nf_tables in the network's.
 
+use ipnet::IpNet;
 use rustix::fd::OwnedFd;
 use rustix::net::netlink::{GENERIC, NETFILTER, SocketAddrNetlink};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -13,6 +14,7 @@ use rustix::net::{
     socket_with,
 };
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The kernel answers in milliseconds.
@@ -255,6 +257,36 @@ fn interface(message: &[u8]) -> Option<Interface> {
     })
 }
 
+/// The addresses of the interface of this name, each with the length of its prefix; none if there is no such interface.
+///
+/// # Errors
+/// What the kernel says.
+pub fn addresses_of(name: &str) -> io::Result<Vec<IpNet>> {
+    let found = interfaces()?.into_iter().find(|one| one.name == name);
+    found.map_or(Ok(Vec::new()), |one| addresses(one.index))
+}
+
+fn addresses(interface: u32) -> io::Result<Vec<IpNet>> {
+    const GET_ADDRESS: u16 = 22;
+    let found = Netlink::open(ROUTE)?.list(GET_ADDRESS, &[0; 8])?;
+    let own = found.iter().filter(|message| u32_at(message, 4) == Some(interface));
+    Ok(own.filter_map(|message| address(message)).collect())
+}
+
+fn address(message: &[u8]) -> Option<IpNet> {
+    // The other end's where a link has two ends, and the own one.
+    const ADDRESS: u16 = 1;
+    const LOCAL: u16 = 2;
+    let length = *message.get(1)?;
+    let rest = message.get(8..)?;
+    let bytes = find(rest, LOCAL).or_else(|| find(rest, ADDRESS))?;
+    let address = match bytes.len() {
+        4 => IpAddr::from(<[u8; 4]>::try_from(bytes).ok()?),
+        _ => IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?),
+    };
+    IpNet::new(address, length).ok()
+}
+
 /// All queues of tc of this network namespace.
 ///
 /// # Errors
@@ -425,6 +457,8 @@ mod tests {
         assert!(features.iter().any(|one| one == "rx-gro"), "{features:?}");
         assert!(!features.iter().any(|one| one == "hw-tc-offload"), "{features:?}");
         assert!(super::features("gwd-nowhere").is_err());
+        let addresses = addresses(1).expect("a list");
+        assert!(addresses.contains(&"127.0.0.1/8".parse().expect("a prefix")), "{addresses:?}");
         assert!(qdiscs().expect("a list").iter().all(|one| !one.kind.is_empty()));
     }
 
@@ -454,11 +488,12 @@ mod tests {
             for (_, content) in messages(&bytes) {
                 interface(content);
                 filter(content);
+                address(content);
                 flow_table(content);
                 qdisc(content);
                 active_features(content);
             }
-            let _ = (interface(&bytes), filter(&bytes), flow_table(&bytes), active_features(&bytes));
+            let _ = (interface(&bytes), filter(&bytes), flow_table(&bytes), active_features(&bytes), address(&bytes));
             prop_assert!(attributes(&bytes).count() <= bytes.len() / 4 + 1);
         }
     }

@@ -5,26 +5,31 @@
 //! | look at the ring | 5 ms | 1 Gb/s of small segments, 80 B each in the ring, are 0.6 MB in that time; it has 2 MiB |
 //! | packets of a look | 16384 at most | a heartbeat does not wait for whoever sends more than three million a second |
 //! | heartbeat | with each look | the data path gives up after a second |
+//! | look at the interface's addresses | 10 s | a provider gives others now and then |
+//!
+//! What the router itself sends to the home or hears from there passed no queue in front of the home: it is not looked at.
 
 use crate::data_path::{DataPath, DataPathError, Passed, Settings};
 use crate::exceptions::Exceptions;
-use crate::games::{Games, GamesConfig};
-use crate::record::{Datagram, Record};
+use crate::netlink;
+use crate::record::Record;
 use crate::status::Status;
 use crate::watch::Watch;
 use gameway_gateway::{Gateway, Home, Limit, Packet, Passage, WindowsConfig};
 use gameway_path::Header;
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_runtime::stop::Stop;
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Bytes, Duration, Instant};
+use ipnet::IpNet;
 use std::collections::BTreeMap;
-use std::iter;
+use std::net::IpAddr;
 
 const LOOK: Duration = Duration::from_millis(5);
 const MAX_PER_LOOK: usize = 16_384;
 /// As in `bpf/gateway.bpf.c`.
 const SILENCE: Duration = Duration::from_secs(1);
 const REPORT: Duration = Duration::from_secs(1);
+const OWN: Duration = Duration::from_secs(10);
 
 /// What the gateway is told.
 #[derive(Debug, Clone)]
@@ -75,7 +80,8 @@ struct Steering {
     limits: BTreeMap<Header, Limit>,
     exceptions: Exceptions,
     watch: Watch,
-    games: Games,
+    /// The router's own addresses at the home's interface.
+    own: Vec<IpAddr>,
 }
 
 impl Steering {
@@ -85,7 +91,7 @@ impl Steering {
             limits: BTreeMap::new(),
             exceptions: config.exceptions.clone(),
             watch: Watch::default(),
-            games: Games::new(config.games.clone(), seed),
+            own: Vec::new(),
         }
     }
 
@@ -102,6 +108,10 @@ impl Steering {
     }
 
     fn on_record(&mut self, now: Instant, record: &Record) {
+        let Header { source, destination, .. } = &record.segment.header;
+        if [source, destination].iter().any(|end| self.own.contains(&end.address)) {
+            return;
+        }
         let passage = if record.to_home { Passage::Queue } else { Passage::Beside };
         // A game is not to be slowed.
         let is_game = self.games.on_segment(now, record);
@@ -180,6 +190,7 @@ impl Steering {
             home: home.to_owned(),
             time_s: (now - Instant::ZERO).as_secs_f64(),
             wait_ms: self.gateway.wait().map(Duration::as_millis_f64),
+            recent_waits_ms: self.watch.recent_waits_ms(now),
             wait_minute: self.watch.minute(),
             own_queue,
             limited: self.limits.len(),
@@ -217,12 +228,18 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
     let mut steering = Steering::new(config, seed()?);
     // The first line says that it is there.
     let mut next_report = Instant::ZERO;
+    let mut next_own = Instant::ZERO;
     while !stop.is_asked() {
-        for passed in iter::from_fn(|| data_path.next_passed()).take(MAX_PER_LOOK) {
-            match passed {
-                Passed::Segment(one) => steering.on_record(clock.at(one.at_ns), &one),
-                Passed::Datagram(one) => steering.on_datagram(clock.at(one.at_ns), &one),
+        let woken = clock.now();
+        if woken >= next_own {
+            next_own = woken.saturating_add(OWN);
+            // Where the kernel does not tell them, those that were told last.
+            if let Ok(own) = netlink::addresses_of(&config.home) {
+                steering.own = own.iter().map(IpNet::addr).collect();
             }
+        }
+        while let Some(record) = data_path.next_record() {
+            steering.on_record(clock.at(record.at_ns), &record);
         }
         let now_ns = Clock::monotonic_ns();
         let now = clock.at(now_ns);

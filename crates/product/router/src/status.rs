@@ -16,6 +16,8 @@ pub struct Status {
     pub time_s: f64,
     /// How long packets waited in front of the home in the last period, if a connection could tell within a second.
     pub wait_ms: Option<f64>,
+    /// The same in periods of the last second, at most one in 100 ms, the newest last.
+    pub recent_waits_ms: Vec<f64>,
     /// The same over the last minute.
     pub wait_minute: Option<WaitMinute>,
     /// The gateway's own queue, in mode `shape`.
@@ -211,10 +213,11 @@ fn span(seconds: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn status() -> Status {
+    /// An example.
+    pub(crate) fn status() -> Status {
         let connection = |port: u16, rate_bps, limit_bytes: Option<u64>, left_alone| Connection {
             protocol: "tcp".to_owned(),
             sender: format!("203.0.113.9:{port}").parse().expect("an end"),
@@ -229,6 +232,7 @@ mod tests {
             home: "br-lan".to_owned(),
             time_s: 3725.5,
             wait_ms: Some(12.34),
+            recent_waits_ms: vec![11.5, 12.34],
             wait_minute: Some(WaitMinute { median_ms: 9.87, p99_ms: 18.2, readings: 300 }),
             own_queue: None,
             limited: 1,

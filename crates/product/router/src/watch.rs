@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 const MEMORY: Duration = Duration::from_secs(60);
+const SECOND: Duration = Duration::from_secs(1);
 const SPACING: Duration = Duration::from_millis(100);
 const MAX_CONNECTIONS: usize = 4096;
 const MAX_TOLD: usize = 50;
@@ -31,6 +32,12 @@ impl Waits {
         }
         let is_due = self.0.back().is_none_or(|(at, _)| now.saturating_since(*at) >= SPACING);
         self.0.extend(wait.filter(|_| is_due).map(|wait| (now, wait)));
+    }
+
+    /// Those of the last second, the newest last.
+    fn recent(&self, now: Instant) -> impl Iterator<Item = Duration> {
+        let is_recent = move |(at, _): &&(Instant, Duration)| now.saturating_since(*at) < SECOND;
+        self.0.iter().filter(is_recent).map(|(_, wait)| *wait)
     }
 
     /// Median and 99th percentile, if there is one.
@@ -153,6 +160,12 @@ impl Watch {
         self.waits.minute()
     }
 
+    /// Waits of the last second in milliseconds, the newest last.
+    #[must_use]
+    pub fn recent_waits_ms(&self, now: Instant) -> Vec<f64> {
+        self.waits.recent(now).map(Duration::as_millis_f64).collect()
+    }
+
     /// What passed to the home and from it, on the wire, when rates were last taken.
     #[must_use]
     pub const fn rates(&self) -> [Rate; 2] {
@@ -215,6 +228,8 @@ mod tests {
         let told = waits.minute().expect("waits");
         // 50 s, of which each second one counts.
         assert_eq!((told.readings, told.median_ms, told.p99_ms), (500, 500.0, 990.0));
+        let recent: Vec<_> = waits.recent(at(49_950)).map(Duration::as_millis_f64).collect();
+        assert_eq!((recent.len(), recent.last()), (10, Some(&998.0)));
         waits.add(at(109_950), None);
         assert_eq!(waits.minute(), None);
     }

@@ -1,8 +1,5 @@
 //! What one source may do at the signalling port before it has shown the token. No sockets here.
 //!
-//! A source is an IPv4 address, or the 64 bits of an IPv6 address that a host is given as a whole (RFC 6177 section
-//! 2): more addresses of one network are one source.
-//!
 //! | constant | value | origin |
 //! |---|---|---|
 //! | wrong tokens at once | 10 | slips of a person who types |
@@ -11,9 +8,9 @@
 //! | wrong codes of all sources at once | 20 | four codes that had all their tries |
 //! | interval of more | 60 s | 1 460 in a day, of a million codes |
 
+use gameway_serving::Source;
 use gameway_units::{Duration, Instant};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 const TOKENS: Limit = Limit { at_once: 10, interval: Duration::from_secs(10) };
 const CODES: Limit = Limit { at_once: 20, interval: Duration::from_secs(60) };
@@ -54,22 +51,6 @@ impl WrongCodes {
     }
 }
 
-/// Who asks: see the module's head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Source(u64);
-
-impl Source {
-    /// That of an address.
-    #[must_use]
-    pub fn of(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            // No network of IPv6 begins with 32 bits of zero (RFC 4291 section 2.5).
-            IpAddr::V4(v4) => Self(u32::from(v4).into()),
-            IpAddr::V6(v6) => Self((u128::from(v6) >> 64) as u64),
-        }
-    }
-}
-
 /// Wrong tokens, keys and codes of each source.
 #[derive(Debug, Default)]
 pub struct WrongTokens(BTreeMap<Source, Instant>);
@@ -106,6 +87,7 @@ impl WrongTokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::IpAddr;
 
     fn source(text: &str) -> Source {
         Source::of(text.parse().expect("an address"))
@@ -113,14 +95,6 @@ mod tests {
 
     fn at(seconds: i64) -> Instant {
         Instant::ZERO + Duration::from_secs(seconds)
-    }
-
-    #[test]
-    fn a_network_of_ipv6_is_one_source_and_an_address_of_ipv4_is() {
-        assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
-        assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
-        assert_ne!(source("192.0.2.1"), source("192.0.2.2"));
-        assert_eq!(source("192.0.2.1"), source("::ffff:192.0.2.1"));
     }
 
     #[test]

@@ -41,19 +41,18 @@ use crate::devices::DeviceId;
 use crate::links::TcpConnection;
 use crate::page::OWN;
 use crate::secrets::Secrets;
-use crate::serving::{Connections, HEADER_TIME, Serving, accept, exchange};
 use crate::tls::ServerIdentity;
 use crate::whep::{self, Request, Terms, Verdict};
 use access::{Access, Refused};
-use bytes::Bytes;
+use gameway_serving::answers::{Answer, refuse, respond};
+use gameway_serving::connections::{Connections, HEADER_TIME, Serving, accept, exchange};
 use gameway_units::Duration as Span;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
+use hyper::HeaderMap;
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST,
-    HeaderValue, ORIGIN, RETRY_AFTER, USER_AGENT,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, USER_AGENT,
 };
-use hyper::{HeaderMap, Response, StatusCode};
 use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
@@ -312,7 +311,7 @@ async fn answer(
     from: SocketAddr,
     request: hyper::Request<Incoming>,
     clear: bool,
-) -> Response<Full<Bytes>> {
+) -> Answer {
     let (parts, body) = request.into_parts();
     let asked = Request {
         method: parts.method.as_str(),
@@ -332,7 +331,7 @@ async fn answer(
     }
     let (verdict, device) = judge(shared, &asked);
     match verdict {
-        Verdict::Page => page(text(&parts.headers, &ACCEPT_ENCODING).unwrap_or("")),
+        Verdict::Page => OWN.answer(text(&parts.headers, &ACCEPT_ENCODING).unwrap_or("")),
         Verdict::Pair => {
             let user_agent = text(&parts.headers, &USER_AGENT).unwrap_or("");
             pair(shared, from, user_agent, body).await
@@ -373,7 +372,7 @@ impl Shared {
 }
 
 /// Plain HTTP on a host that speaks HTTPS.
-fn moved(asked: &Request<'_>, terms: &Terms) -> Response<Full<Bytes>> {
+fn moved(asked: &Request<'_>, terms: &Terms) -> Answer {
     let address = match whep::secure_address(asked, terms) {
         Ok(address) => address,
         Err((status, reason)) => return refuse(status, reason.to_owned()),
@@ -386,24 +385,11 @@ fn moved(asked: &Request<'_>, terms: &Terms) -> Response<Full<Bytes>> {
 }
 
 /// Too many wrong tokens, keys or codes came.
-fn later(wait: Span) -> Response<Full<Bytes>> {
+fn later(wait: Span) -> Answer {
     let seconds = wait.as_secs_f64().ceil();
     let mut response = refuse(429, format!("too many wrong tokens or codes; wait {seconds} s"));
     if let Ok(value) = seconds.to_string().parse() {
         response.headers_mut().insert(RETRY_AFTER, value);
-    }
-    response
-}
-
-/// The player page, for a browser that accepts these encodings.
-fn page(accepted: &str) -> Response<Full<Bytes>> {
-    let (body, encoding) = OWN.for_browser(accepted);
-    let mut response = respond(200, "text/html; charset=utf-8", String::new());
-    *response.body_mut() = Full::new(body);
-    let headers = response.headers_mut();
-    headers.extend(encoding.map(|name| (CONTENT_ENCODING, HeaderValue::from_static(name))));
-    if let Ok(policy) = OWN.policy.parse() {
-        headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     response
 }
@@ -413,12 +399,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &hyper::header::HeaderName) -> Option<
 }
 
 /// Gives a key to the device that shows the code; one that shows nothing wants to see one.
-async fn pair(
-    shared: &Shared,
-    from: SocketAddr,
-    user_agent: &str,
-    body: Incoming,
-) -> Response<Full<Bytes>> {
+async fn pair(shared: &Shared, from: SocketAddr, user_agent: &str, body: Incoming) -> Answer {
     let Ok(typed) = Limited::new(body, CODE_BYTES).collect().await else {
         return refuse(413, "the code has six digits".to_owned());
     };
@@ -428,33 +409,4 @@ async fn pair(
         Err(Refused::Later(wait)) => later(wait),
         Err(Refused::Because(status, reason)) => refuse(status, reason),
     }
-}
-
-pub(crate) fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
-    let mut response = respond(status, "text/plain; charset=utf-8", reason + "\n");
-    if status == 401 {
-        let headers = response.headers_mut();
-        headers.insert("www-authenticate", HeaderValue::from_static("Bearer"));
-    }
-    response
-}
-
-/// Nothing is kept by caches, put into frames, told to others by the address of the page, or read by pages from elsewhere.
-pub(crate) fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() =
-        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = [
-        ("content-type", kind),
-        ("cache-control", "no-store"),
-        ("referrer-policy", "no-referrer"),
-        ("x-content-type-options", "nosniff"),
-        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
-    ];
-    for (name, value) in headers {
-        if let (false, Ok(value)) = (value.is_empty(), value.parse()) {
-            response.headers_mut().insert(name, value);
-        }
-    }
-    response
 }

@@ -14,9 +14,9 @@
 //! | read in one turn | 64 KiB of each | a client sends reports and inputs, 100 kb/s; a flood holds up nothing else |
 
 use crate::framing::{Frames, framed};
-use crate::guard::Source;
 use crate::socket::{MonotonicClock, Received};
 use crate::transmit::{Remote, Transmit, Transport};
+use gameway_serving::Source;
 use gameway_units::{Duration, Ecn, Instant};
 use rustix::event::{PollFd, PollFlags};
 use std::io::{self, Read, Write};

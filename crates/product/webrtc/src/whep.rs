@@ -34,7 +34,7 @@
 //! take the stream over. Media is encrypted either way, but then only against those who did not listen
 //! here. So a host that others reach has a certificate ([`crate::ServerIdentity`]).
 
-use std::net::IpAddr;
+use gameway_serving::host::is_served;
 use subtle::ConstantTimeEq;
 
 /// The most bytes of a body.
@@ -187,18 +187,6 @@ pub fn secure_address(request: &Request<'_>, terms: &Terms) -> Result<String, (u
         "GET" | "HEAD" => Ok(format!("https://{host}/")),
         _ => Err((400, "this host speaks HTTPS: give a link that begins with https://")),
     }
-}
-
-/// Whether a header `Host`, with or without a port, is this host's: DNS rebinding has a name, and no address.
-pub(crate) fn is_served(host: &str, names: &[String]) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(""),
-        None => host.split(':').next().unwrap_or(""),
-    };
-    let name = name.strip_suffix('.').unwrap_or(name);
-    name.parse::<IpAddr>().is_ok()
-        || name.eq_ignore_ascii_case("localhost")
-        || names.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// Whether a header `Origin` is this host's: a page of it has the name and port that this request is to.

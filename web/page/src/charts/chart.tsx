@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useColours } from "./colours";
+import "./charts.css";
 
 export interface Series {
   name: string;
@@ -55,9 +56,17 @@ export function Chart({
   const names = series.map(({ name }) => name).join("\n");
   // New values need no new plot, other lines do
   useEffect(() => {
-    if (place.current === null) return;
-    plot.current = new uPlot(optionsOf(series, place.current.clientWidth, window, text, grid), [[]], place.current);
-    return () => plot.current?.destroy();
+    const box = place.current;
+    if (box === null) return;
+    const made = new uPlot(optionsOf(series, box.clientWidth, window, text, grid), [[]], box);
+    plot.current = made;
+    // A telephone is turned.
+    const observer = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: HEIGHT }));
+    observer.observe(box);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+    };
   }, [names, window, text, grid]);
   useEffect(() => {
     plot.current?.setData([[...times], ...series.map(({ values }) => [...values])]);

@@ -1,26 +1,12 @@
 import { useMemo } from "preact/hooks";
 import { Chart, type Series } from "../charts/chart";
+import { Legend } from "../charts/legend";
 import { type Store, useStore } from "../store";
 import { type History, linesOf, WINDOW } from "./state";
 
 // The first flow is the game; colours that are told apart with any kind of colour vision (Okabe and Ito).
 const COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#f0e442"];
 const CAPACITY_COLOUR = "#999";
-
-function Legend({ series }: { series: readonly Series[] }) {
-  return (
-    <ul class="legend">
-      {series.map(({ name, colour, values }) => (
-        <li key={name}>
-          <svg viewBox="0 0 10 10" aria-hidden="true">
-            <rect width="10" height="10" fill={colour} />
-          </svg>
-          {name} {values.at(-1)?.toFixed(1) ?? "–"}
-        </li>
-      ))}
-    </ul>
-  );
-}
 
 export function LabLines({ history }: { history: Store<History> }) {
   const shown = useStore(history);

@@ -1,12 +1,13 @@
 //! `up`, `check` and `doctor`.
 
 use super::{Refusal, given, say};
+use crate::board::Board;
 use crate::claim::Claim;
-use crate::config::{FILE, GatewayConfig, Mode, check_interface};
-use crate::control::{self, Board};
+use crate::config::{FILE, GatewayConfig, check_interface};
+use crate::control;
 use crate::data_path::DataPathError;
 use crate::doctor::{State, checks};
-use crate::own_queue;
+use crate::page::PageServer;
 use crate::program::{Config, run};
 use crate::status::Status;
 use clap::ArgMatches;
@@ -59,6 +60,14 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
             socket.display()
         ))
     })?;
+    let listen = config.status.address().map_err(Refusal::wrong)?;
+    let page = listen
+        .map(|at| PageServer::start(at, &config.status.names, &config.home, board.clone()))
+        .transpose()
+        .map_err(Refusal::failed)?;
+    if let Some(page) = &page {
+        eprintln!("gameway-gateway: the home sees it at http://{}/", page.address());
+    }
     let is_quiet = options.get_flag("quiet");
     let mut is_told = false;
     let mut tell = |status: &Status| {

@@ -9,7 +9,7 @@ use crate::host::run::tell;
 use crate::host::signaling::not_there;
 use crate::{HostConfig, StreamError};
 use gameway_events::{HostFrameRecord, RunEvent, Sink, TableError};
-use gameway_webrtc::scrape::{self, ScrapeServer};
+use gameway_serving::scrape::{self, ScrapeServer};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;

@@ -1,9 +1,10 @@
 //! Who is let in: the token, the keys of devices, and codes for new devices, with the clock and the file that they need.
 
 use crate::devices::{DeviceFile, DeviceId};
-use crate::guard::{Source, WrongTokens};
+use crate::guard::WrongTokens;
 use crate::pairing::{Attempt, Pairing};
 use crate::secrets::Secrets;
+use gameway_serving::Source;
 use gameway_units::{Duration, Instant};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

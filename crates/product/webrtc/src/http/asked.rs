@@ -1,11 +1,10 @@
 //! What the media loop is asked: offers, who is there, ends of sessions, controllers.
 
-use super::{Places, Reply, Shared, SignalingRequest, refuse, respond};
+use super::{Places, Reply, Shared, SignalingRequest};
 use crate::devices::DeviceId;
 use crate::whep::{self, MAX_BODY};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::Response;
+use gameway_serving::answers::{Answer, refuse, respond};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use std::net::SocketAddr;
 use tokio::sync::oneshot;
@@ -21,7 +20,7 @@ pub(super) struct Comer {
     pub(super) watches: bool,
 }
 
-pub(super) async fn offer(shared: &Shared, who: Comer, body: Incoming) -> Response<Full<Bytes>> {
+pub(super) async fn offer(shared: &Shared, who: Comer, body: Incoming) -> Answer {
     let Comer { from, at, device, watches } = who;
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
         return refuse(413, format!("an offer has at most {MAX_BODY} bytes"));
@@ -49,7 +48,7 @@ pub(super) async fn offer(shared: &Shared, who: Comer, body: Incoming) -> Respon
     }
 }
 
-pub(super) async fn end(shared: &Shared, session: String) -> Response<Full<Bytes>> {
+pub(super) async fn end(shared: &Shared, session: String) -> Answer {
     match ask(shared, |reply| SignalingRequest::End { session, reply }).await {
         Ok(_) => respond(200, "text/plain", String::new()),
         Err((status, reason)) => refuse(status, reason),
@@ -65,7 +64,7 @@ struct Told {
 }
 
 /// All that a browser must know before it makes an offer: whether somebody plays, how many may watch, and which servers it is to ask.
-pub(super) async fn watching(shared: &Shared) -> Response<Full<Bytes>> {
+pub(super) async fn watching(shared: &Shared) -> Answer {
     match ask(shared, |reply| SignalingRequest::Watching { reply }).await {
         Ok(places) => {
             let servers = shared.servers.told(super::access::since_1970());
@@ -77,7 +76,7 @@ pub(super) async fn watching(shared: &Shared) -> Response<Full<Bytes>> {
 }
 
 /// Which controller the stream has, once it has the one that the body names, if there is one.
-pub(super) async fn controller(shared: &Shared, body: Option<Incoming>) -> Response<Full<Bytes>> {
+pub(super) async fn controller(shared: &Shared, body: Option<Incoming>) -> Answer {
     let name = match body {
         None => None,
         Some(body) => match text(body, NAME_BYTES).await {

@@ -1,9 +1,7 @@
 //! What a lab behind the host is asked, over its socket: one line of JSON there, one back.
 
-use super::{refuse, respond};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::Response;
+use gameway_serving::answers::{Answer, refuse, respond};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use std::io;
 use std::path::Path;
@@ -17,7 +15,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 const NO_LAB: &str = "there is no lab behind this host: it is `gameway play --lab` that has one";
 
 /// Hands the body, or an empty object, to the lab.
-pub(super) async fn ask(socket: Option<&Path>, body: Option<Incoming>) -> Response<Full<Bytes>> {
+pub(super) async fn ask(socket: Option<&Path>, body: Option<Incoming>) -> Answer {
     let Some(socket) = socket else { return refuse(404, NO_LAB.to_owned()) };
     let question = match body {
         None => serde_json::json!({}),

@@ -7,12 +7,11 @@
 //! What is written leaves at once (`TCP_NODELAY`): else the end of an answer would wait until the client has acknowledged what came
 //! before it, such as the tickets of TLS, which takes a round trip (RFC 9293 section 3.7.4, Nagle).
 
-use crate::guard::Source;
-use bytes::Bytes;
-use http_body_util::Full;
+use crate::Source;
+use crate::answers::Answer;
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
-use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -28,11 +27,12 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 const HEADER_BYTES: usize = 16_384;
-pub(crate) const HEADER_TIME: Duration = Duration::from_secs(5);
+/// Within which a header must have come.
+pub const HEADER_TIME: Duration = Duration::from_secs(5);
 
 /// The running thread; it stops when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Serving {
+pub struct Serving {
     address: SocketAddr,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
@@ -45,7 +45,7 @@ impl Serving {
     /// If the address is taken.
     #[expect(clippy::disallowed_methods, reason = "the driver owns its thread")]
     #[expect(clippy::disallowed_types, reason = "the driver owns its socket")]
-    pub(crate) fn start<S: Future<Output = ()>>(
+    pub fn start<S: Future<Output = ()>>(
         listen: SocketAddr,
         name: &str,
         serve: impl FnOnce(TcpListener) -> S + Send + 'static,
@@ -70,7 +70,8 @@ impl Serving {
     }
 
     /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
         self.address
     }
 }
@@ -85,7 +86,8 @@ impl Drop for Serving {
 }
 
 /// The connections that are open, the oldest first.
-pub(crate) struct Connections {
+#[derive(Debug)]
+pub struct Connections {
     open: VecDeque<(Source, AbortHandle)>,
     most: usize,
     most_of_one: usize,
@@ -93,7 +95,8 @@ pub(crate) struct Connections {
 
 impl Connections {
     /// So many at most, and of one source.
-    pub(crate) fn new(most: usize, most_of_one: usize) -> Self {
+    #[must_use]
+    pub const fn new(most: usize, most_of_one: usize) -> Self {
         Self { open: VecDeque::new(), most, most_of_one }
     }
 
@@ -113,7 +116,7 @@ impl Connections {
 }
 
 /// Serves each connection for this time at most.
-pub(crate) async fn accept<S: Future<Output = ()> + Send + 'static>(
+pub async fn accept<S: Future<Output = ()> + Send + 'static>(
     listener: TcpListener,
     mut connections: Connections,
     time: Duration,
@@ -135,7 +138,7 @@ pub(crate) async fn accept<S: Future<Output = ()> + Send + 'static>(
 }
 
 /// Answers the requests of a connection: those that begin while it is `kept` open, or one if it is not. Who is refused is not kept.
-pub(crate) async fn exchange<A: Future<Output = Response<Full<Bytes>>>>(
+pub async fn exchange<A: Future<Output = Answer>>(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     kept: Option<Duration>,
     answer: impl Fn(Request<Incoming>) -> A,

@@ -1,4 +1,4 @@
-//! A page of text for a monitor that asks now and then, by plain HTTP and without a token: the figures of a host, as
+//! A page of text for a monitor that asks now and then, by plain HTTP and without a token: figures, as
 //! [Prometheus](https://prometheus.io/docs/instrumenting/exposition_formats/) reads them.
 //!
 //! It has an address of its own, so that who may ask is decided by where it listens, and its figures name no device. Pages of
@@ -10,14 +10,12 @@
 //! | connections | 16 | a monitor needs one; the oldest closes |
 //! | whole request | 5 s | its answer is made in milliseconds |
 
-use crate::http::{refuse, respond};
-use crate::serving::{Connections, Serving, accept, exchange};
-use crate::whep;
-use bytes::Bytes;
-use http_body_util::Full;
+use crate::answers::{Answer, refuse, respond};
+use crate::connections::{Connections, Serving, accept, exchange};
+use crate::host::is_served;
 use hyper::body::Incoming;
 use hyper::header::HOST;
-use hyper::{Method, Request, Response};
+use hyper::{Method, Request};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -57,14 +55,14 @@ impl ScrapeServer {
 
     /// Where it listens.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub const fn address(&self) -> SocketAddr {
         self.0.address()
     }
 }
 
-fn answer(request: &Request<Incoming>, page: &Page) -> Response<Full<Bytes>> {
+fn answer(request: &Request<Incoming>, page: &Page) -> Answer {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    if !host.is_some_and(is_address) {
+    if !host.is_some_and(|host| is_served(host, &[])) {
         return refuse(403, "ask by this machine's address".to_owned());
     }
     if request.uri().path() != PATH {
@@ -73,26 +71,11 @@ fn answer(request: &Request<Incoming>, page: &Page) -> Response<Full<Bytes>> {
     if request.method() != Method::GET {
         return refuse(405, "only GET".to_owned());
     }
-    respond(200, OPEN_METRICS, page())
+    figures(page())
 }
 
-/// Whether a browser could not have been led here by somebody's name.
-fn is_address(host: &str) -> bool {
-    whep::is_served(host, &[])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_addresses_and_localhost_are_asked() {
-        for host in ["127.0.0.1", "127.0.0.1:9464", "[::1]:9464", "localhost:1", "192.0.2.7"] {
-            assert!(is_address(host), "{host}");
-        }
-        for host in ["", "example.net", "127.0.0.1.example.net:80", "localhost.example.net", ":80"]
-        {
-            assert!(!is_address(host), "{host}");
-        }
-    }
+/// Figures as an answer.
+#[must_use]
+pub fn figures(text: String) -> Answer {
+    respond(200, OPEN_METRICS, text)
 }
