@@ -66,7 +66,8 @@ fn definition() -> Command {
         .subcommand(
             with_place(Command::new("up"))
                 .about("Runs until it is interrupted or taken down; a line of JSON each second")
-                .arg(flag("quiet", "No line each second; for services")),
+                .arg(flag("quiet", "No line each second; for services"))
+                .arg(path("record", "FILE", "What is so each second, for `gameway gateway-record`")),
         )
         .subcommand(
             Command::new("check").about("Says whether a configuration is one").arg(

@@ -4,8 +4,8 @@
 use crate::exceptions::{Exception, Exceptions};
 use crate::games::GamesConfig;
 use gameway_gateway::WindowsConfig;
-use gameway_path::Dscp;
-use gameway_units::declared::{self, Configuration, Declared, OptionError, Options, on_off};
+use gameway_units::Bytes;
+use gameway_units::declared::{self, Configuration, Declared, OptionError, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -17,6 +17,8 @@ pub const FILE: &str = "/etc/gameway/gateway.toml";
 const SOCKETS: &str = "/run/gameway-gateway";
 /// Longest name of an interface: IFNAMSIZ of Linux less its end.
 const NAME_BYTES: usize = 15;
+/// An evening of five hours with ten downloads at a time has 15 MB.
+const MOST: Bytes = Bytes::new(20_000_000);
 /// A word is near another one from here on (Jaro and Winkler's measure; clap's bound for options).
 const NEAR: f64 = 0.7;
 
@@ -86,6 +88,29 @@ pub struct GatewayConfig {
     /// What is so, for browsers and monitors of the home.
     #[serde(default)]
     pub status: StatusConfig,
+    /// What is so each second, in a file.
+    #[serde(default)]
+    pub record: RecordConfig,
+}
+
+/// How it is recorded what is so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecordConfig {
+    /// The file, which is made or gone on with.
+    #[schemars(extend("x-none" = "nothing is recorded", "examples" = ["/tmp/evening.jsonl"]))]
+    pub file: Option<PathBuf>,
+    /// When the file is so large, the recording ends.
+    #[schemars(extend("x-min" = "1 kB", "x-max" = "100 GB"))]
+    pub most: Bytes,
+    /// Whether ends of connections are told by their addresses, or by numbers.
+    pub addresses: bool,
+}
+
+impl Default for RecordConfig {
+    fn default() -> Self {
+        Self { file: None, most: MOST, addresses: false }
+    }
 }
 
 /// Where what is so is shown to the home.
@@ -146,6 +171,7 @@ impl GatewayConfig {
             no_game: Vec::new(),
             control: None,
             status: StatusConfig::default(),
+            record: RecordConfig::default(),
         }
     }
 
@@ -268,6 +294,7 @@ fn keys_around(key: &str) -> (Vec<Declared>, &str) {
     let schema = match key {
         _ if key == last => declared::schema::<GatewayConfig>(),
         _ if key.starts_with("windows") => declared::schema::<WindowsConfig>(),
+        _ if key.starts_with("record") => declared::schema::<RecordConfig>(),
         _ if key.starts_with("status") => declared::schema::<StatusConfig>(),
         _ => declared::schema::<Exception>(),
     };
@@ -396,6 +423,14 @@ mod tests {
             (
                 "home = \"lan\"\nstatus.listen = \"router:1\"",
                 "status.listen: \"router:1\" is no address with a port; write for example",
+            ),
+            (
+                "home = \"lan\"\nrecord.most = \"1 B\"",
+                "record.most: 1 B is not between 1 kB and 100 GB",
+            ),
+            (
+                "home = \"lan\"\nrecord.adresses = true",
+                "record.adresses: is no option; did you mean addresses? known are",
             ),
             (
                 "home = \"lan\"\nstatus.lisen = \"\"",

@@ -23,5 +23,6 @@ mod netlink;
 pub mod page;
 pub mod program;
 pub mod record;
+pub mod recording;
 pub mod status;
 mod watch;

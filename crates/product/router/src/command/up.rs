@@ -9,6 +9,7 @@ use crate::data_path::DataPathError;
 use crate::doctor::{State, checks};
 use crate::page::PageServer;
 use crate::program::{Config, run};
+use crate::recording::Recording;
 use crate::status::Status;
 use clap::ArgMatches;
 use gameway_runtime::stop::Stop;
@@ -43,7 +44,10 @@ pub fn config(options: &ArgMatches) -> Result<GatewayConfig, Refusal> {
 
 /// Runs a gateway.
 pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
-    let config = config(options)?;
+    let mut config = config(options)?;
+    if let Some(file) = given(options, "record") {
+        config.record.file = Some(file.clone());
+    }
     let exceptions = config.exceptions().map_err(Refusal::wrong)?;
     let games = config.games_config().map_err(Refusal::wrong)?;
     let stop = Stop::on_signals().map_err(|error| Refusal::failed(format!("signals: {error}")))?;
@@ -60,18 +64,15 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
             socket.display()
         ))
     })?;
-    let listen = config.status.address().map_err(Refusal::wrong)?;
-    let page = listen
-        .map(|at| PageServer::start(at, &config.status.names, &config.home, board.clone()))
-        .transpose()
-        .map_err(Refusal::failed)?;
-    if let Some(page) = &page {
-        eprintln!("gameway-gateway: the home sees it at http://{}/", page.address());
-    }
+    let _page = page(&config, &board)?;
+    let mut recording = recording(&config)?;
     let is_quiet = options.get_flag("quiet");
     let mut is_told = false;
     let mut tell = |status: &Status| {
         board.put(status);
+        if let Some(recording) = &mut recording {
+            recording.take(status);
+        }
         if !is_quiet {
             say(&format!("{}\n", status.line()));
         }
@@ -82,6 +83,24 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
     };
     let steered = Config { home: config.home, windows: config.windows, exceptions, games };
     run(&steered, &stop, &mut tell).map_err(Refusal::failed)
+}
+
+/// What the home sees, if it is to see something.
+fn page(config: &GatewayConfig, board: &Board) -> Result<Option<PageServer>, Refusal> {
+    let Some(listen) = config.status.address().map_err(Refusal::wrong)? else { return Ok(None) };
+    let page = PageServer::start(listen, &config.status.names, &config.home, board.clone());
+    let page = page.map_err(Refusal::failed)?;
+    eprintln!("gameway-gateway: the home sees it at http://{}/", page.address());
+    Ok(Some(page))
+}
+
+/// What is recorded, if something is.
+fn recording(config: &GatewayConfig) -> Result<Option<Recording>, Refusal> {
+    let record = &config.record;
+    let Some(file) = &record.file else { return Ok(None) };
+    let tell = |text: &str| eprintln!("gameway-gateway: {text}");
+    let recording = Recording::start(file, record.most, record.addresses, &config.home, tell);
+    recording.map(Some).map_err(Refusal::failed)
 }
 
 /// Reads a configuration.
