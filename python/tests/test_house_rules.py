@@ -73,6 +73,7 @@ FLOORS = (
     ("expansion", "metrics"),
     ("figures", "sweep"),
     ("page", "live"),
+    ("gateway_record",),
     ("beside", "compare"),
     ("report", "running"),
     ("lab",),

@@ -14,7 +14,16 @@ from typer.core import TyperCommand
 import gameway
 from gameway import experiments
 from gameway.cli import terminal
-from gameway.cli.commands import REPORT, RunCommand, err, out, outside, print_page, report_folder
+from gameway.cli.commands import (
+    REPORT,
+    RunCommand,
+    err,
+    out,
+    outside,
+    print_page,
+    record_folder,
+    report_folder,
+)
 from gameway.errors import InputError
 from gameway.experiment.keys import entries
 from gameway.live import programs
@@ -354,6 +363,23 @@ def frames(
     if table is not None:
         places = videos.frame_table_from_videos([video], table, frame_rate=rate)
         err.print(f"wrote {table}: {places.told()}", highlight=False, soft_wrap=True)
+
+
+@app.command("gateway-record")
+def gateway_record(
+    record: Annotated[
+        Path, typer.Argument(help="A file that `gameway-gateway up --record FILE` wrote.")
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Result folder; `results/NAME` of the file if not given."),
+    ] = None,
+) -> None:
+    """Make a result folder of what a home's gateway recorded, and its report.
+
+    Example: `gameway gateway-record evening.jsonl --out results/evening`
+    """
+    record_folder(record, folder or Path("results") / record.stem)
 
 
 @dataclass(frozen=True)

@@ -225,3 +225,15 @@ def report_folder(folder: Path, beside: Path | None, own: Path | None) -> None:
     if results.manifest.get("driver") == On.live:
         _print_beside(results, other)
     write_report(results, other)
+
+
+def record_folder(file: Path, folder: Path) -> None:
+    """Make a result folder of a gateway's record, and its report."""
+    from gameway import gateway_record  # noqa: PLC0415 (heavy; help must be quick)
+
+    made = gateway_record.convert(file, folder)
+    if made.cut_lines:
+        text = f"{file}: {made.cut_lines} lines were cut, and are left out"
+        err.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    write_report(made.results)
+    out.print(f"tables: {folder}", highlight=False, soft_wrap=True)

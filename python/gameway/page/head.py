@@ -80,6 +80,7 @@ def _facts(results: ResultFolder, finished: int) -> list[tuple[str, str]]:
         "Commit": _commit(manifest.get("commit")),
         "Machine": _machine(manifest.get("machine")),
         **_live(manifest.get("live")),
+        **_recorded(manifest.get("recorded")),
         "Begun": manifest.get("created"),
         "Completed": manifest.get("completed"),
         "Result schema": manifest.get("schema_version"),
@@ -99,6 +100,17 @@ def _live(live: Any) -> dict[str, str]:
         "Kernel": str(live.get("kernel", "")),
         "TCP of the kernel": ", ".join(live.get("congestion_controls") or []),
         "Tools": ", ".join(f"{name} {version}" for name, version in tools.items()),
+    }
+
+
+def _recorded(recorded: Any) -> dict[str, str]:
+    """What a home's gateway recorded."""
+    if not isinstance(recorded, dict):
+        return {}
+    return {
+        "Driver": "recorded by a home's gateway: what passed there",
+        "Recorded from": str(recorded.get("began", "")),
+        "Starts of the gateway": str(recorded.get("sessions", "")),
     }
 
 

@@ -20,7 +20,7 @@ from gameway.page.export import save_table
 from gameway.page.head import head_of
 from gameway.page.render import FILES, drawn, write_page
 from gameway.published import reference_of
-from gameway.report import played, tables, videos
+from gameway.report import flows, played, tables, videos
 from gameway.report.comparison import Comparison, compare
 from gameway.report.findings import findings
 from gameway.report.phase import one_phase_warning
@@ -76,6 +76,8 @@ def _content(
     figures = [drawn(figure, folder) for figure in figures_of(results, reference)]
     ids = [figure["id"] for figure in figures]
     further = [*played.sections(results), *videos.sections(results)]
+    if table.is_empty():
+        further += flows.sections(results)
     return {
         "kind": "report",
         "title": head.title,

@@ -45,7 +45,11 @@ def one_phase_warning(results: ResultFolder) -> str:
 
 def _may_lock(spec: dict[str, Any]) -> bool:
     path = spec["path"]
-    if NOMINAL in path or not any(yields(one) for one in competitors(spec)):
+    if (
+        not spec.get("stream")
+        or NOMINAL in path
+        or not any(yields(one) for one in competitors(spec))
+    ):
         return False
     intervals = [1.0 / (one.get("frame_rate") or DEFAULT_FRAME_RATE) for one in streams(spec)]
     rtt = seconds(path["base_rtt"])

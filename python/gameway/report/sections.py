@@ -13,6 +13,7 @@ from gameway.figures.timeline import timeline
 from gameway.metrics.catalogue import metric_of_column
 from gameway.metrics.summary import Condition, conditions, summary_table
 from gameway.page import Figure, Panel
+from gameway.report import flows
 from gameway.report.findings import ranked_columns, scope_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def figures_of(results: ResultFolder, reference: Reference | None) -> list[Figur
     """The figures that this experiment calls for; those without data are left out."""
     table = summary_table(results)
     if table.is_empty():
-        return []
+        return flows.figures(results)
     competes = scope_of(table) == "competing"
     found = [_bitrate(results, reference, competes=competes)]
     if competes:

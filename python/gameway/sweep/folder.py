@@ -68,7 +68,7 @@ def _check_driver(folder: Path, found: dict[str, Any], manifest: dict[str, Any])
     # Folders of the first releases name no driver: they are simulated.
     before, now = found.get("driver", "sim"), manifest.get("driver", "sim")
     if before != now:
-        words = {"sim": "simulated", "live": "live"}
+        words = {"sim": "simulated", "live": "live", "gateway": "recorded"}
         problem = f"holds {words.get(before, before)} results, which must not be mixed with others"
         raise InputError(problem, file=folder, hint=OTHER_OUT)
     kept, own = found.get("live") or {}, manifest.get("live") or {}
