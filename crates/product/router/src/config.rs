@@ -17,7 +17,7 @@ pub const FILE: &str = "/etc/gameway/gateway.toml";
 const SOCKETS: &str = "/run/gameway-gateway";
 /// Longest name of an interface: IFNAMSIZ of Linux less its end.
 const NAME_BYTES: usize = 15;
-/// An evening of five hours with ten downloads at a time has 15 MB.
+/// An evening of five hours with ten downloads at a time has 12 MB.
 const MOST: Bytes = Bytes::new(20_000_000);
 /// A word is near another one from here on (Jaro and Winkler's measure; clap's bound for options).
 const NEAR: f64 = 0.7;
