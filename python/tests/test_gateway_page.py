@@ -197,7 +197,7 @@ def test_the_page_shows_who_fills_the_queue_and_what_was_done(place: Home, tmp_p
         with place.download(8, "-P", "2"):
             page.until("document.querySelectorAll('#devices .device').length === 1")
             page.until("document.querySelector('#devices').innerText.includes('limited to')")
-            page.until("document.querySelector('#deeds').innerText.includes('is limited to')")
+            page.until("document.querySelector('#deeds').innerText.includes(': limited to')")
             page.until("document.querySelectorAll('canvas').length === 2")
             time.sleep(3)
             shown_now, told = page.text("#devices"), running.status()

@@ -6,9 +6,9 @@ const SHOWN = 10;
 function wordsOf(deed: Deed): string {
   switch (deed.deed) {
     case "limited":
-      return `${deed.receiver} is limited to ${size(deed.limit_bytes)} from ${deed.sender}`;
+      return `${deed.sender} to ${deed.receiver}: limited to ${size(deed.limit_bytes)}`;
     case "released":
-      return `${deed.receiver} is limited no more from ${deed.sender}, after ${span(deed.limited_s)}`;
+      return `${deed.sender} to ${deed.receiver}: limited no more, after ${span(deed.limited_s)}`;
     case "lost-records":
       return `${counted(deed.segments, "segment")} passed unseen`;
   }
