@@ -38,7 +38,10 @@ pytestmark = [needs_live, pytest.mark.skipif(bool(REASON), reason=REASON)]
 def shown(space: str, folder: Path, *names: str) -> Iterator[Gateway]:
     """Give a gateway that shows itself to its home."""
     file = folder / "shown.toml"
+    leases = folder / "dhcp.leases"
+    leases.write_text("1795819236 02:00:00:00:00:02 192.168.7.2 living-room *\n", "utf-8")
     listen = f"[status]\nlisten = '{ROUTER}:{PORT}'\nnames = {json.dumps(names)}\n"
+    listen += f"leases = '{leases}'\n"
     file.write_text(f"home = '{LAN}'\n{listen}", "utf-8")
     with gateway(space, "--config", str(file)) as running:
         yield running
@@ -202,7 +205,7 @@ def test_the_page_shows_who_fills_the_queue_and_what_was_done(place: Home, tmp_p
             time.sleep(3)
             shown_now, told = page.text("#devices"), running.status()
         assert place.server in shown_now
-        assert "192.168.7.2" in shown_now
+        assert "living-room (192.168.7.2)" in shown_now
         # The page's own connection is no download.
         assert f"{ROUTER}:{PORT}" not in shown_now
         rates = [float(one) for one in re.findall(r"([\d.]+) Mb/s", shown_now)]

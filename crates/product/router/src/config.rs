@@ -122,6 +122,9 @@ pub struct StatusConfig {
     pub listen: Option<String>,
     /// Names of the router under which the page is asked for, beside its addresses.
     pub names: Vec<String>,
+    /// A list of leases as dnsmasq keeps it: what devices are called.
+    #[schemars(extend("x-none" = "devices have no names", "examples" = ["/tmp/dhcp.leases"]))]
+    pub leases: Option<PathBuf>,
 }
 
 impl StatusConfig {

@@ -18,6 +18,7 @@ pub mod data_path;
 pub mod doctor;
 pub mod exceptions;
 pub mod history;
+pub mod leases;
 mod metrics;
 mod netlink;
 pub mod page;

@@ -5,6 +5,7 @@
 //! | `/` | a page that shows the others |
 //! | `/status.json` | what `status --json` prints |
 //! | `/history.json` | the last minutes ([`crate::history`]); with `?since=SECONDS` what came after that time since the start |
+//! | `/names.json` | what devices are called, by address ([`crate::leases`]) |
 //! | `/metrics` | figures for a monitor ([`crate::metrics`]) |
 //!
 //! Who is answered: connections come to an address of the home's own interface, from an address of that interface's networks or from the router itself. A
@@ -20,6 +21,8 @@
 //! | nice | 10 | who asks does not hold up who steers |
 
 use crate::board::Board;
+use crate::config::StatusConfig;
+use crate::leases;
 use crate::metrics;
 use crate::netlink;
 use gameway_serving::answers::{Answer, refuse, respond};
@@ -33,6 +36,7 @@ use hyper::{Method, Request};
 use ipnet::IpNet;
 use rustix::process::setpriority_process;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -106,13 +110,13 @@ fn networks(home: &str) -> io::Result<Vec<IpNet>> {
 pub struct PageServer(Serving);
 
 impl PageServer {
-    /// Listens and starts its thread; `names` are those of the router.
+    /// Listens where the configuration says, and starts its thread.
     ///
     /// # Errors
     /// If the address is not the home's, or taken.
     pub fn start(
         listen: SocketAddr,
-        names: &[String],
+        config: &StatusConfig,
         home: &str,
         board: Board,
     ) -> Result<Self, PageError> {
@@ -121,7 +125,8 @@ impl PageServer {
         if !own.contains(&listen.ip()) {
             return Err(PageError::Elsewhere { listen, home: home.to_owned(), own });
         }
-        let site = Arc::new(Site { home: home.to_owned(), names: names.to_vec(), board });
+        let config = config.clone();
+        let site = Arc::new(Site { home: home.to_owned(), config, board });
         let connections = Connections::new(CONNECTIONS, CONNECTIONS_OF_ONE);
         let serving = Serving::start(listen, "status", move |listener| {
             // Where it is refused, who asks costs as much as who steers.
@@ -155,7 +160,7 @@ type Refusal = (u16, &'static str);
 #[derive(Debug)]
 struct Site {
     home: String,
-    names: Vec<String>,
+    config: StatusConfig,
     board: Board,
 }
 
@@ -163,7 +168,7 @@ impl Site {
     fn answer(&self, from: IpAddr, count: u32, request: &Request<Incoming>) -> Answer {
         let text = |name: HeaderName| request.headers().get(name).and_then(|it| it.to_str().ok());
         let networks = networks(&self.home).unwrap_or_default();
-        let asked = may_ask(&networks, &self.names, from, text(HOST))
+        let asked = may_ask(&networks, &self.config.names, from, text(HOST))
             .and_then(|()| is_a_look(request.method(), count));
         if let Err((status, why)) = asked {
             return refuse(status, why.to_owned());
@@ -171,10 +176,18 @@ impl Site {
         match request.uri().path() {
             "/" => PAGE.answer(text(ACCEPT_ENCODING).unwrap_or("")),
             "/status.json" => self.now(|status| json(&status)),
+            "/names.json" => json(&self.names()),
             "/history.json" => self.history(request.uri().query()),
             scrape::PATH => self.now(|status| scrape::figures(metrics::figures(&status))),
-            _ => refuse(404, "there are /, /status.json, /history.json and /metrics".to_owned()),
+            _ => refuse(
+                404,
+                "there are /, /status.json, /history.json, /names.json and /metrics".to_owned(),
+            ),
         }
+    }
+
+    fn names(&self) -> BTreeMap<IpAddr, String> {
+        self.config.leases.as_deref().map(leases::names).unwrap_or_default()
     }
 
     fn history(&self, query: Option<&str>) -> Answer {
@@ -299,7 +312,8 @@ mod tests {
     #[test]
     fn an_address_of_another_interface_is_refused_with_those_that_the_home_has() {
         let start = |listen: &str| {
-            PageServer::start(listen.parse().expect("an address"), &[], "lo", Board::default())
+            let listen = listen.parse().expect("an address");
+            PageServer::start(listen, &StatusConfig::default(), "lo", Board::default())
         };
         let refused = start("192.0.2.1:0").expect_err("it is not there").to_string();
         assert!(
@@ -329,7 +343,8 @@ mod tests {
     fn server() -> (PageServer, Board) {
         let listen = "127.0.0.1:0".parse().expect("an address");
         let board = Board::default();
-        (PageServer::start(listen, &[], "lo", board.clone()).expect("it listens"), board)
+        let server = PageServer::start(listen, &StatusConfig::default(), "lo", board.clone());
+        (server.expect("it listens"), board)
     }
 
     fn get(path: &str) -> Vec<u8> {
@@ -344,7 +359,7 @@ mod tests {
         let told = said(&server, &get("/status.json"));
         let (_, body) = told.split_once("\r\n\r\n").expect("a body");
         assert_eq!(serde_json::from_str::<Status>(body).expect("a status"), status());
-        for path in ["/", "/history.json", "/history.json?since=12.5", "/metrics"] {
+        for path in ["/", "/history.json", "/history.json?since=12.5", "/names.json", "/metrics"] {
             assert!(said(&server, &get(path)).starts_with("HTTP/1.1 200 "), "{path}");
         }
         for path in ["/history.json?since=", "/history.json?since=inf", "/history.json?x=1"] {

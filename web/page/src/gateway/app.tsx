@@ -1,5 +1,5 @@
 import { useStore } from "../store";
-import type { Client, Shown } from "./client";
+import type { Client, Names, Shown } from "./client";
 import { Deeds } from "./deeds";
 import { Devices } from "./devices";
 import { lossOf, troubleOf } from "./health";
@@ -62,7 +62,7 @@ function Health({ shown, status }: { shown: Shown; status: Status }) {
   );
 }
 
-function Content({ shown, status }: { shown: Shown; status: Status }) {
+function Content({ shown, status, names }: { shown: Shown; status: Status; names: Names }) {
   const { points, deeds } = shown.history;
   return (
     <>
@@ -70,7 +70,7 @@ function Content({ shown, status }: { shown: Shown; status: Status }) {
       <div class="columns">
         <Waits points={points} />
         <Rates points={points} />
-        <Devices status={status} />
+        <Devices status={status} names={names} />
         <Deeds deeds={deeds} now={status.time_s} />
         <Health shown={shown} status={status} />
       </div>
@@ -80,6 +80,7 @@ function Content({ shown, status }: { shown: Shown; status: Status }) {
 
 export function App({ client }: { client: Client }) {
   const shown = useStore(client.shown);
+  const names = useStore(client.names);
   const trouble = troubleOf(shown, performance.now());
   const { status } = shown;
   return (
@@ -88,7 +89,7 @@ export function App({ client }: { client: Client }) {
       <p id="trouble" class="wrong" role="status">
         {trouble}
       </p>
-      {status === null ? <p>The gateway is asked …</p> : <Content shown={shown} status={status} />}
+      {status === null ? <p>The gateway is asked …</p> : <Content shown={shown} status={status} names={names} />}
     </main>
   );
 }

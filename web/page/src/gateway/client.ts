@@ -3,6 +3,10 @@ import { Store } from "../store";
 import { type History, joined, NOTHING, type Status } from "./state";
 
 const INTERVAL = 1000;
+// Looks from one question for names to the next.
+const NAMES_EACH = 30;
+
+export type Names = Readonly<Record<string, string>>;
 
 export interface Shown {
   status: Status | null;
@@ -33,6 +37,9 @@ export function withAnswer(before: Shown, status: Status, history: History, now:
 
 export class Client {
   readonly shown = new Store<Shown>({ status: null, history: NOTHING, told: null, silent: null });
+  // What devices are called, by address.
+  readonly names = new Store<Names>({});
+  #looks = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asks = false;
 
@@ -45,9 +52,18 @@ export class Client {
     if (this.#asks || document.hidden) return;
     clearTimeout(this.#timer);
     this.#asks = true;
+    if (this.#looks++ % NAMES_EACH === 0) this.names.set(await this.#named());
     this.shown.set(await this.#newest());
     this.#asks = false;
     this.#timer = setTimeout(() => this.#look(), INTERVAL);
+  }
+
+  async #named(): Promise<Names> {
+    try {
+      return await asked<Names>("/names.json");
+    } catch {
+      return this.names.value;
+    }
   }
 
   async #newest(): Promise<Shown> {

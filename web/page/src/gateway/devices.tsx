@@ -1,3 +1,4 @@
+import type { Names } from "./client";
 import { type Connection, type Device, devicesOf, type Status } from "./state";
 import { counted, rate, size, span } from "./words";
 
@@ -37,10 +38,10 @@ function idleOf(device: Device): string | null {
   return idle === 0 ? null : `${counted(idle, "connection")} to it that ${idle === 1 ? "sends" : "send"} nothing now`;
 }
 
-function DeviceRow({ device, whole }: { device: Device; whole: number }) {
+function DeviceRow({ device, name, whole }: { device: Device; name: string | undefined; whole: number }) {
   return (
     <li class="device">
-      <span class="who">{device.address}</span>
+      <span class="who">{name === undefined ? device.address : `${name} (${device.address})`}</span>
       <span class="rate">{rate(device.rate_bps)}</span>
       <Bar share={device.rate_bps / whole} />
       <ul>
@@ -55,7 +56,7 @@ function DeviceRow({ device, whole }: { device: Device; whole: number }) {
   );
 }
 
-export function Devices({ status }: { status: Status }) {
+export function Devices({ status, names }: { status: Status; names: Names }) {
   const devices = devicesOf(status.connections);
   const sum = devices.reduce((all, { rate_bps }) => all + rate_bps, 0);
   const whole = Math.max(sum, status.to_home_bps, 1);
@@ -65,7 +66,7 @@ export function Devices({ status }: { status: Status }) {
       {devices.length === 0 && <p>Nobody downloads by TCP.</p>}
       <ul>
         {devices.map((device) => (
-          <DeviceRow key={device.address} device={device} whole={whole} />
+          <DeviceRow key={device.address} device={device} name={names[device.address]} whole={whole} />
         ))}
       </ul>
       {status.more_connections > 0 && <p>{counted(status.more_connections, "slower connection")} more</p>}

@@ -88,7 +88,7 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
 /// What the home sees, if it is to see something.
 fn page(config: &GatewayConfig, board: &Board) -> Result<Option<PageServer>, Refusal> {
     let Some(listen) = config.status.address().map_err(Refusal::wrong)? else { return Ok(None) };
-    let page = PageServer::start(listen, &config.status.names, &config.home, board.clone());
+    let page = PageServer::start(listen, &config.status, &config.home, board.clone());
     let page = page.map_err(Refusal::failed)?;
     eprintln!("gameway-gateway: the home sees it at http://{}/", page.address());
     Ok(Some(page))
