@@ -26,6 +26,7 @@ MAX_NAME = 100
 MAX_WAIT_MS = 600_000.0
 MAX_RATE_BPS = 10**13
 MAX_COUNT = 2**53
+MAX_LIMIT = 2**64 - 1
 MAX_T_S = 1e9
 MAX_PAUSE_S = 86_400.0
 """Between two seconds that have a line."""
@@ -140,7 +141,7 @@ class _Line:
         for name, one in zip(names[:-1], item, strict=False):
             if one is None:
                 self.wrong(name, "is missing")
-        limit = None if item[4] is None else self.count(names[4], value=item[4])
+        limit = None if item[4] is None else self.count(names[4], MAX_LIMIT, item[4])
         return Flow(
             self.count(names[0], value=item[0]),
             self.text(names[1], item[1]),
