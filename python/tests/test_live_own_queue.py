@@ -97,6 +97,31 @@ def until(condition: Callable[[], bool], seconds: float = 10) -> None:
 
 
 @pytest.mark.timed
+def test_a_queue_that_follows_the_link_keeps_the_providers_empty(tmp_path: Path) -> None:
+    """Nobody has told it the link's rate."""
+    file = tmp_path / "gateway.toml"
+    file.write_text(f'home = "{LAN}"\nmode = "both"\nshape = {{ queue = "htb" }}\n', "utf-8")
+    seconds = 12
+    with home(*PATH) as place:
+        filled(place.router, GAMES)
+        with place.gateway("--config", str(file)) as running:
+            with place.download(seconds, *FLOWS, ping=AS_GAME):
+                time.sleep(seconds - 2)
+                told = running.status()
+            game, share = place.wait(0.99, START_S, seconds), place.share(START_S, seconds)
+        # The twin.
+        with place.download(seconds, *FLOWS, ping=AS_GAME):
+            pass
+        alone, had = place.wait(0.5, START_S, seconds), place.share(START_S, seconds)
+    with of_times():
+        assert RTT_MS <= game < RTT_MS + MAX_WAIT_MS / 2
+        assert alone > RTT_MS + 2 * MAX_WAIT_MS
+        assert 0.93 * had < share < had
+        assert 0.9 * CAPACITY_MBPS < told["own_queue"]["rate_bps"] / 1e6 < 1.1 * CAPACITY_MBPS
+    assert told["lowered"] > 100
+
+
+@pytest.mark.timed
 def test_a_game_does_not_wait_beside_downloads_and_without_it_does(config: str) -> None:
     seconds = 10
     with home(*PATH) as place:
