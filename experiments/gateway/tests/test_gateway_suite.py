@@ -36,7 +36,8 @@ def test_every_part_can_run(part: str) -> None:
         (hop,) = run.spec["path"]["hop"]
         assert (hop["name"], hop["place"]) == (measures.PROVIDER, "in-front")
         found.add(measures.variant_of(run.spec["path"], link))
-    expected = SHAPERS if part.endswith("-sqm") else {"nothing", "VoAP", "windows"}
+    ends = {"sqm": SHAPERS, "follow": set(measures.FOLLOWING)}
+    expected = ends.get(part.rpartition("-")[2], {"nothing", "VoAP", "windows"})
     assert found == (AT_ACCESS_POINT if measures.link_of(part) in {"ac", "n"} else expected)
 
 
