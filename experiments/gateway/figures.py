@@ -14,6 +14,7 @@ from .measures import (
     AIRTIME,
     AIRTIME_FRAMES,
     AIRTIME_VOAP,
+    BOTH,
     GAME,
     LINKS_MBPS,
     NOTHING,
@@ -32,7 +33,8 @@ WIDTH, HEIGHT = 300, 220
 WAITS_MS = (0.3, 3000.0)
 """The axis of waits, which is logarithmic; what is beyond it is drawn at its end."""
 OVER_TIME = (
-    NOTHING, WINDOWS, AIRTIME, AIRTIME_VOAP, AIRTIME_FRAMES, "CAKE at 95 %", "CAKE at 150 %",
+    NOTHING, WINDOWS, BOTH, AIRTIME, AIRTIME_VOAP, AIRTIME_FRAMES,
+    "CAKE at 95 %", "CAKE at 150 %",
 )  # fmt: skip
 """Variants whose waits are drawn over time."""
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 GAME, PROVIDER = "game", "provider"
 NOTHING, VOAP, WINDOWS = "nothing", "VoAP", "windows"
+FOLLOWING = SHAPE, BOTH = "shape", "both"
+"""Gateways that set the rate of the home's own queue."""
 FRAMES = "windows by frames"
 AIRTIME = "airtime"
 """A queue for each station of the access point, alone."""
@@ -82,7 +84,6 @@ def variant_of(path: dict[str, Any], link_mbps: float) -> str:
         name, option = SHAPERS[kind]
         share = _core.parse_rate(path["queue"][option]) / 1e6 / link_mbps
         return f"{name} at {100.0 * share:.0f} %"
-    gateway = path.get("gateway", "none")
     table = gateway if isinstance(gateway, dict) else {"kind": gateway}
     lowers = {"none": NOTHING, "voap": VOAP}.get(table["kind"], str(table["kind"]))
     if table.get("target") == "frames":
@@ -133,7 +134,7 @@ def _row(part: str, run: Run) -> dict[str, Any]:
 
 def in_order(variants: Iterable[str]) -> list[str]:
     """Variants as the tables have them: gateways first, then each shaper from its right rate on."""
-    first = [NOTHING, VOAP, WINDOWS, FRAMES, AIRTIME, AIRTIME_VOAP, AIRTIME_FRAMES]
+    first = [NOTHING, VOAP, WINDOWS, SHAPE, BOTH, FRAMES, AIRTIME, AIRTIME_VOAP, AIRTIME_FRAMES]
     shapers = [f"{name} at {share} %" for name in (CAKE, FQ_CODEL) for share in (95, 70, 150)]
     order = {name: place for place, name in enumerate([*first, *shapers])}
     return sorted(set(variants), key=lambda name: (order.get(name, len(order)), name))

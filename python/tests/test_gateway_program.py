@@ -84,6 +84,7 @@ def test_the_example_is_a_configuration_and_has_every_key(space: str, tmp_path: 
         ("", "home: is missing; write for example"),
         ("hom = 'lan'", "hom: is no option; did you mean home? known are"),
         ("home = 'lan'\nwindows.beta = '2 h'", "windows.beta: 2 h is not between 0 s and 1 h"),
+        ("home = 'lan'\nshape.rate = '9 Gb'", "shape.rate: "),
         ("home = 'lan'\nmark = 'first'", 'mark: "first" is no DSCP: known are 0 to 63, df, cs0 to'),
         ("home = 'lan'\nno_game = [{}]", "no_game.0: has neither an address nor a port"),
         ("home = 'lan'\nleave_alone = [{address = 'x'}]", 'leave_alone.0.address: "x" is no addre'),

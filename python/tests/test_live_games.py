@@ -38,7 +38,7 @@ FOUND_S = 2.1
 """Three looks take 1.54 s from the first packet on; the rest is the status of once a second."""
 SETTLE_S = 1.2
 """A status is of the last second."""
-GAME_CLASS, OTHERS = "4757:10", "4757:20"
+GAME_CLASS, OTHERS = "4757:4", "4757:20"
 EF = 46
 DOWNLOAD = """
 title = "A download over QUIC"

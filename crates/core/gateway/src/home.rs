@@ -7,10 +7,12 @@
 //! | `shape` | | by module `link_rate`, so that packets wait in its own queue, which knows games from others |
 //! | `both` | as `windows` | as `shape` |
 
+use crate::frames::Frames;
 use crate::front::Front;
 use crate::link_rate::LinkRate;
 use crate::modes::{BothConfig, ShapeConfig, WindowsConfig};
-use crate::{Gateway, Limit, Observation, Packet, Passage, Voap};
+use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Voap};
+use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// See the module's head.
@@ -20,6 +22,8 @@ pub struct Home {
     /// What waits behind, where flows have queues of their own: the longest wait of all is not that of a download.
     behind: Option<Front>,
     windows: Option<Voap>,
+    /// Where packets may wait for full frames, what is known of these.
+    frames: Option<(Frames, WindowsConfig)>,
     shaper: Option<LinkRate>,
     /// What came from in front in this period.
     came: Bytes,
@@ -33,6 +37,9 @@ impl Home {
             front: Front::default(),
             behind: None,
             windows: windows.map(|config| Voap::new(config.voap()).behind_the_queue()),
+            frames: windows
+                .filter(|config| config.target == Target::Frames)
+                .map(|config| (Frames::default(), config)),
             shaper,
             came: Bytes::ZERO,
             period,
@@ -55,12 +62,7 @@ impl Home {
     /// Mode `both`, and nothing seen yet.
     #[must_use]
     pub fn both(config: BothConfig) -> Self {
-        let BothConfig { alpha, beta, period } = config;
-        let mut both = Self::new(
-            Some(WindowsConfig { alpha, beta, period }),
-            Some(LinkRate::default()),
-            period,
-        );
+        let mut both = Self::new(Some(config.windows()), Some(LinkRate::default()), config.period);
         both.windows = both.windows.map(Voap::gently);
         both.behind = Some(Front::behind());
         both
@@ -83,6 +85,28 @@ impl Home {
         self.came = Bytes::ZERO;
         self.next = now.saturating_add(self.period);
     }
+}
+
+/// Packets may wait as long as full frames need, where it is for these that they wait. Gives how long they wait here.
+///
+/// What is no TCP has frames of its own, and a wait that no window changes. A period in which nothing of TCP left has the
+/// wait of the one before.
+fn keep_frames_full(
+    now: Instant,
+    (frames, config): (&mut Frames, WindowsConfig),
+    windows: &mut Voap,
+    in_front: Duration,
+) -> Duration {
+    let WindowsConfig { alpha, beta, .. } = config;
+    let own = frames.wait(windows.longest_wait(now, None));
+    frames.on_period(now, windows.left(), own);
+    let (mut least, mut most) = (alpha, beta);
+    if own >= in_front {
+        let (round, rounds) = frames.band(now, windows.flows());
+        (least, most) = (alpha.max(round), beta.max(rounds));
+    }
+    windows.set_band(least, most);
+    own
 }
 
 impl Gateway for Home {
@@ -109,6 +133,14 @@ impl Gateway for Home {
         }
     }
 
+    fn on_departure_of(&mut self, now: Instant, header: &Header, size: Bytes, waited: Duration) {
+        let counts = self.frames.is_none() || header.protocol == Protocol::Tcp;
+        self.on_departure(now, size, if counts { waited } else { Duration::ZERO });
+        if let Some((frames, _)) = &mut self.frames {
+            frames.departed |= counts;
+        }
+    }
+
     fn next_deadline(&self) -> Instant {
         self.next
     }
@@ -128,12 +160,15 @@ impl Gateway for Home {
         }
         let Some(windows) = &mut self.windows else { return };
         let in_front = self.front.wait().unwrap_or_default();
-        let own = match &mut self.behind {
-            None => windows.longest_wait(now, oldest),
-            Some(behind) => {
+        let own = match (&mut self.behind, &mut self.frames) {
+            (Some(behind), _) => {
                 behind.end_period(now);
                 behind.wait().unwrap_or_default()
             }
+            (None, Some((frames, config))) => {
+                keep_frames_full(now, (frames, *config), windows, in_front)
+            }
+            (None, None) => windows.longest_wait(now, oldest),
         };
         windows.end_period(now, own.saturating_add(in_front), in_front);
         if windows.take_refuted() {
@@ -172,7 +207,6 @@ impl Gateway for Home {
 mod tests {
     use super::*;
     use crate::{Flags, Segment, Timestamps};
-    use gameway_path::{Header, Protocol};
 
     fn at(millis: i64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)
@@ -225,7 +259,8 @@ mod tests {
                     self.sequence += 1000;
                     self.pass(true, if passed == length { stamp } else { 0 });
                     let wait = Duration::from_millis(own);
-                    self.gateway.on_departure(at(self.now), Bytes::new(1052), wait);
+                    let header = segment(true, 0, 0).header;
+                    self.gateway.on_departure_of(at(self.now), &header, Bytes::new(1052), wait);
                 }
                 if at(self.now) >= self.gateway.next_deadline() {
                     self.gateway.on_deadline(at(self.now), None);
@@ -247,6 +282,42 @@ mod tests {
         let mut told = Vec::new();
         played.gateway.observe(&mut |one| told.push((one.variable, one.value)));
         assert_eq!(told[..2], [("wait_in_front_ms", 20.0), ("queue_delay_max_ms", 23.0)]);
+    }
+
+    /// Where packets wait at home, windows may fill frames; where they wait in front, they may not.
+    #[test]
+    fn frames_count_where_packets_wait_for_them() {
+        let config = WindowsConfig { target: Target::Frames, ..WindowsConfig::default() };
+        for (own, expected) in [(8, (6, 15)), (1, (5, 15))] {
+            let mut played = Played { gateway: Home::windows(config), now: 0, sequence: 0 };
+            played.round(40, own);
+            (0..8).for_each(|_| played.round(43, own));
+            let band = played.gateway.windows.as_ref().map(Voap::band);
+            let millis = Duration::from_millis;
+            assert_eq!(band, Some((millis(expected.0), millis(expected.1))), "{own} ms");
+        }
+    }
+
+    /// Datagrams wait in frames of their own, which no window makes shorter.
+    #[test]
+    fn with_frames_as_target_the_waits_of_datagrams_do_not_count() {
+        for (target, expected) in [(Target::Frames, 3), (Target::Time, 40)] {
+            let config = WindowsConfig { target, ..WindowsConfig::default() };
+            let mut gateway = Home::windows(config);
+            let leave = |gateway: &mut Home, millis, protocol, waited| {
+                let header = Header { protocol, ..Header::numbered(1) };
+                let wait = Duration::from_millis(waited);
+                gateway.on_departure_of(at(millis), &header, Bytes::new(1500), wait);
+            };
+            leave(&mut gateway, 5, Protocol::Tcp, 3);
+            leave(&mut gateway, 6, Protocol::Udp, 40);
+            gateway.on_deadline(at(20), None);
+            assert_eq!(measured(&gateway), Duration::from_millis(expected));
+            // Where nothing of TCP left, it waits as before.
+            leave(&mut gateway, 25, Protocol::Udp, 40);
+            gateway.on_deadline(at(40), None);
+            assert_eq!(measured(&gateway), Duration::from_millis(expected));
+        }
     }
 
     #[test]

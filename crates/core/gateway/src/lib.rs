@@ -28,6 +28,7 @@ pub mod classifier;
 mod direction;
 mod flows;
 mod frames;
+mod front;
 mod history;
 mod home;
 mod link_rate;
@@ -44,12 +45,11 @@ pub use catalogue::Gateways;
 pub use direction::{Direction, Limit, Shift};
 pub use flows::FlowTable;
 pub use home::Home;
-pub use modes::{BothConfig, ShapeConfig, WindowsConfig};
+pub use modes::{BothConfig, ShapeConfig, Target, WindowsConfig};
 pub use remote_queue::RemoteQueue;
 pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
 pub use voap::{Control, Fairness, Leftover, Newcomers, Step, Voap, VoapConfig};
-pub use windows::{Target, Windows, WindowsConfig};
 
 pub use gameway_path::Passage;
 

@@ -30,12 +30,24 @@ pub struct WindowsConfig {
     /// how often windows change
     #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub period: Duration,
+    /// "time": alpha and beta; "frames": a Wi-Fi frame for each station, or two, where that is longer and the wait is its own
+    pub target: Target,
+}
+
+/// How long packets may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// Alpha and beta.
+    Time,
+    /// As long as frames of an access point with a queue for each station need to be full: module `frames`.
+    Frames,
 }
 
 impl Default for WindowsConfig {
     fn default() -> Self {
         let VoapConfig { alpha, beta, .. } = VoapConfig::default();
-        Self { alpha, beta, period: PERIOD }
+        Self { alpha, beta, period: PERIOD, target: Target::Time }
     }
 }
 
@@ -115,7 +127,7 @@ pub struct BothConfig {
 
 impl Default for BothConfig {
     fn default() -> Self {
-        let WindowsConfig { alpha, beta, period } = WindowsConfig::default();
+        let WindowsConfig { alpha, beta, period, .. } = WindowsConfig::default();
         Self { alpha, beta, period }
     }
 }
@@ -126,8 +138,14 @@ impl Configuration for BothConfig {
     const SOURCE: &'static str = SOURCE;
 
     fn check(&self) -> Result<(), OptionError> {
-        let Self { alpha, beta, period } = *self;
-        WindowsConfig { alpha, beta, period }.check()
+        self.windows().check()
+    }
+}
+
+impl BothConfig {
+    pub(crate) fn windows(self) -> WindowsConfig {
+        let Self { alpha, beta, period } = self;
+        WindowsConfig { alpha, beta, period, target: Target::Time }
     }
 }
 

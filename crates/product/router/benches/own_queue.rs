@@ -5,7 +5,7 @@ mod network;
 
 use gameway_router::own_queue::{OwnQueue, QueueKind};
 use gameway_runtime::clock::Clock;
-use gameway_units::Rate;
+use gameway_units::{Duration, Rate};
 
 const TIMES: u64 = 2000;
 
@@ -15,7 +15,12 @@ fn main() {
     }
     let program = env!("CARGO_BIN_EXE_gameway-gateway");
     for kind in [QueueKind::Htb, QueueKind::Cake] {
-        let queue = OwnQueue::install_guarded_by(program, "lan", kind, Rate::from_mbps(10));
+        let queue = OwnQueue::install_guarded_by(
+            program,
+            "lan",
+            kind,
+            (Rate::from_mbps(10), Duration::from_millis(5)),
+        );
         let mut queue = match queue {
             Ok(queue) => queue,
             Err(error) => {

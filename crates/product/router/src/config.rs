@@ -3,9 +3,11 @@
 
 use crate::exceptions::{Exception, Exceptions};
 use crate::games::GamesConfig;
+use crate::own_queue::ShapeConfig;
 use gameway_gateway::WindowsConfig;
+use gameway_path::Dscp;
 use gameway_units::Bytes;
-use gameway_units::declared::{self, Configuration, Declared, OptionError, Options};
+use gameway_units::declared::{self, Configuration, Declared, OptionError, Options, on_off};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -31,6 +33,8 @@ pub enum Mode {
     Windows,
     /// They wait in a queue of the gateway's own, which is slower than the link.
     Shape,
+    /// Both.
+    Both,
 }
 
 impl Mode {
@@ -40,6 +44,7 @@ impl Mode {
         match self {
             Self::Windows => "windows",
             Self::Shape => "shape",
+            Self::Both => "both",
         }
     }
 }
@@ -216,7 +221,8 @@ impl GatewayConfig {
             ..error
         })?;
         self.status.address()?;
-        self.exceptions().map(|_| ())
+        self.exceptions()?;
+        self.games_config().map(|_| ())
     }
 
     /// What is left alone.
@@ -297,6 +303,7 @@ fn keys_around(key: &str) -> (Vec<Declared>, &str) {
     let schema = match key {
         _ if key == last => declared::schema::<GatewayConfig>(),
         _ if key.starts_with("windows") => declared::schema::<WindowsConfig>(),
+        _ if key.starts_with("shape") => declared::schema::<ShapeConfig>(),
         _ if key.starts_with("record") => declared::schema::<RecordConfig>(),
         _ if key.starts_with("status") => declared::schema::<StatusConfig>(),
         _ => declared::schema::<Exception>(),
@@ -359,7 +366,7 @@ mod tests {
             "home = \"lan\"\nmode = \"shape\"\nshape = { rate = \"95 Mb/s\", queue = \"htb\" }\n";
         let config = GatewayConfig::parse(text, None).expect("a configuration");
         assert_eq!((config.mode, config.shape.queue), (Mode::Shape, QueueKind::Htb));
-        assert_eq!(config.shape.rate(), Ok(Rate::from_mbps(95)));
+        assert_eq!(config.shape.rate, Some(Rate::from_mbps(95)));
         let least = GatewayConfig::parse("", Some("lan")).expect("a configuration");
         assert_eq!(least, GatewayConfig::for_home("lan"));
     }
@@ -388,11 +395,7 @@ mod tests {
             ),
             (
                 "home = \"lan\"\nmode = \"shpe\"",
-                "mode: unknown variant `shpe`, expected `windows` or `shape`",
-            ),
-            (
-                "home = \"lan\"\nmode = \"shape\"",
-                "shape.rate: is missing; mode \"shape\" needs a rate below the link's: write for",
+                "mode: unknown variant `shpe`, expected one of `windows`, `shape`, `both`",
             ),
             (
                 "home = \"lan\"\nshape.rate = \"9 kb/s\"",
@@ -423,6 +426,16 @@ mod tests {
                 "home = \"lan\"\nleave_alone = [{ port = 70000 }]",
                 "leave_alone.0.port: 70000 is not between",
             ),
+            (
+                "home = \"lan\"\ngame = [{ name = \"tv\" }]",
+                "game.0: has neither an address nor a port",
+            ),
+            (
+                "home = \"lan\"\nno_game = [{ prot = 5 }]",
+                "no_game.0.prot: is no option; did you mean port? known are",
+            ),
+            ("home = \"lan\"\nmark = \"first\"", "mark: \"first\" is no DSCP: known are 0 to 63,"),
+            ("home = \"lan\"\ngames = \"maybe\"", "games: "),
             (
                 "home = \"lan\"\nstatus.listen = \"router:1\"",
                 "status.listen: \"router:1\" is no address with a port; write for example",

@@ -5,6 +5,7 @@
 //! them away.
 
 use crate::netlink;
+use crate::own_queue;
 use crate::record::{
     Datagram, FLOW_BYTES, LIMIT_BYTES, Record, TOLD_BYTES, Verdict, flow_bytes, limit_bytes,
 };
@@ -100,7 +101,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            game_class: HTB_GAME_CLASS,
+            game_class: own_queue::GAME,
             trust_dscp: false,
             mark: None,
             asks_of_tcp: false,
@@ -127,9 +128,6 @@ pub enum Passed {
 
 const PROGRAMS: [(&str, TcAttachType); 2] =
     [("to_home", TcAttachType::Egress), ("from_home", TcAttachType::Ingress)];
-
-/// Class 10 of an HTB whose handle is 4757.
-pub const HTB_GAME_CLASS: u32 = 0x4757_0010;
 
 /// Heartbeat, settings, mark, priority, and four that are not used.
 const HEALTH_BYTES: usize = 24;

@@ -19,15 +19,17 @@ pub use shown::{Class, OwnQueueStatus};
 
 use crate::netlink::{self, ROOT};
 use gameway_runtime::clock::sleep;
-use gameway_units::declared::OptionError;
 use gameway_units::{Duration, Rate};
 use guardian::Guardian;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::net::IpAddr;
 
-/// At the end, what waits is let go before the queue is taken away.
-const OPEN: Rate = Rate::from_mbps(10_000);
+/// Before the link is known, and at the end, when what waits is let go before the queue is taken away.
+pub const OPEN: Rate = Rate::from_mbps(10_000);
+/// No queue has less.
+pub const MIN_RATE: Rate = Rate::from_bps(100_000);
 const OPEN_STEP: Duration = Duration::from_millis(1);
 const OPEN_STEPS: u32 = 20;
 
@@ -48,24 +50,14 @@ pub enum QueueKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShapeConfig {
-    /// what the home gets at most, with Ethernet headers: below what the link carries, so that nothing waits in front of it
-    #[schemars(extend("x-min" = "100 kb/s", "x-max" = "10 Gb/s", "x-none" = "none; must be given in mode shape", "examples" = ["95 Mb/s"]))]
+    /// what the home gets at most, with Ethernet headers, if it is not to follow the link: below what the link carries
+    #[schemars(extend("x-min" = "100 kb/s", "x-max" = "10 Gb/s", "x-none" = "it follows the link", "examples" = ["95 Mb/s"]))]
     pub rate: Option<Rate>,
     /// which queue of the kernel shapes
     pub queue: QueueKind,
-}
-
-impl ShapeConfig {
-    /// The rate of a gateway that shapes.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn rate(&self) -> Result<Rate, OptionError> {
-        self.rate.ok_or_else(|| OptionError {
-            option: Some("shape.rate".to_owned()),
-            why: "is missing; mode \"shape\" needs a rate below the link's: write for example \"95 Mb/s\" for a link of 100 Mb/s".to_owned(),
-        })
-    }
+    /// an address behind the link, beyond the provider's queue, that is pinged each 100 ms: it tells what waits where no TCP connection does
+    #[schemars(extend("x-none" = "nobody is pinged", "examples" = ["192.0.2.1"]))]
+    pub ping: Option<IpAddr>,
 }
 
 /// Of the queues that it can consist of, those that this kernel has, built in or as a module that could be loaded.
@@ -203,18 +195,25 @@ pub struct OwnQueue {
     discipline: Discipline,
     why: String,
     rate: Rate,
+    target: Duration,
     guardian: Guardian,
     /// How often somebody else took it away, or its guardian while this process did not run.
     renewals: u64,
 }
 
 impl OwnQueue {
-    /// Puts it at an interface.
+    /// Puts it at an interface; what is no game waits `target`, if given, before CoDel acts.
     ///
     /// # Errors
     /// Somebody else's queue is there, the kernel has none of the kind or refuses it; then nothing of it is left.
-    pub fn install(interface: &str, kind: QueueKind, rate: Rate) -> Result<Self, QueueError> {
-        Self::install_guarded_by(guardian::OWN_PROGRAM, interface, kind, rate)
+    pub fn install(
+        interface: &str,
+        kind: QueueKind,
+        rate: Rate,
+        target: Option<Duration>,
+    ) -> Result<Self, QueueError> {
+        let target = target.unwrap_or(layout::TARGET);
+        Self::install_guarded_by(guardian::OWN_PROGRAM, interface, kind, (rate, target))
     }
 
     /// As [`Self::install`], for tests, whose own program guards nothing.
@@ -226,7 +225,7 @@ impl OwnQueue {
         program: &'static str,
         interface: &str,
         kind: QueueKind,
-        rate: Rate,
+        (rate, target): (Rate, Duration),
     ) -> Result<Self, QueueError> {
         let failed =
             |what| move |why| QueueError::Kernel { interface: interface.to_owned(), what, why };
@@ -243,7 +242,7 @@ impl OwnQueue {
         let guardian = Guardian::start(program, own.index).map_err(failed("its guardian"))?;
         kernel::remove(own.index).map_err(failed("what was left"))?;
         let (name, interface) = (own.name.clone(), own.index);
-        let queue = Self { name, interface, discipline, why, rate, guardian, renewals: 0 };
+        let queue = Self { name, interface, discipline, why, rate, target, guardian, renewals: 0 };
         queue.check_place()?;
         queue.put()?;
         Ok(queue)
@@ -275,7 +274,7 @@ impl OwnQueue {
 
     /// All or nothing.
     fn put(&self) -> Result<(), QueueError> {
-        for piece in layout::layout(self.discipline, self.rate) {
+        for piece in layout::layout(self.discipline, self.rate, self.target) {
             if let Err(why) = kernel::add(self.interface, &piece) {
                 let _ = kernel::remove(self.interface);
                 return Err(self.failed("the kernel does not take it")(why));
@@ -307,7 +306,7 @@ impl OwnQueue {
 
     /// From a rate to another one.
     fn send_difference(&self, rates: [Rate; 2]) -> io::Result<()> {
-        let [is, wanted] = rates.map(|rate| layout::layout(self.discipline, rate));
+        let [is, wanted] = rates.map(|rate| layout::layout(self.discipline, rate, self.target));
         kernel::change(self.interface, wanted.iter().filter(|piece| !is.contains(piece)))
     }
 

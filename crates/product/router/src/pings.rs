@@ -66,6 +66,7 @@ impl Pings {
         let (tell, told) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
+        #[expect(clippy::disallowed_methods, reason = "a reply is timed when it comes")]
         let thread = std::thread::spawn(move || socket.run(&asked, &tell));
         Ok(Self { target, told, stop, thread: Some(thread) })
     }

@@ -9,19 +9,26 @@
 //!
 //! What the router itself sends to the home or hears from there passed no queue in front of the home: it is not looked at.
 
+use crate::config::Mode;
 use crate::data_path::{DataPath, DataPathError, Passed, Settings};
 use crate::exceptions::Exceptions;
+use crate::games::{Games, GamesConfig};
 use crate::netlink;
-use crate::record::Record;
+use crate::own_queue::{self, OwnQueue, QueueError, QueueKind};
+use crate::pings::{Ping, PingError, Pings};
+use crate::record::{Datagram, Record};
 use crate::status::Status;
 use crate::watch::Watch;
-use gameway_gateway::{Gateway, Home, Limit, Packet, Passage, WindowsConfig};
-use gameway_path::Header;
+use gameway_gateway::{
+    BothConfig, Gateway, Home, Limit, Packet, Passage, ShapeConfig, WindowsConfig,
+};
+use gameway_path::{Endpoint, Header, Protocol};
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_runtime::stop::Stop;
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
+use std::iter;
 use std::net::IpAddr;
 
 const LOOK: Duration = Duration::from_millis(5);
@@ -29,6 +36,10 @@ const MAX_PER_LOOK: usize = 16_384;
 /// As in `bpf/gateway.bpf.c`.
 const SILENCE: Duration = Duration::from_secs(1);
 const REPORT: Duration = Duration::from_secs(1);
+/// Of a ping, with its IP header.
+const PING: Bytes = Bytes::new(84);
+/// A packet of 1500 B for the kernel's shapers.
+const ETHERNET: f64 = 1514.0 / 1500.0;
 const OWN: Duration = Duration::from_secs(10);
 
 /// What the gateway is told.
@@ -36,10 +47,10 @@ const OWN: Duration = Duration::from_secs(10);
 pub struct Config {
     /// The interface towards the home: a bridge, mostly.
     pub home: String,
-    /// Whether windows are lowered.
-    pub lowers_windows: bool,
-    /// The gateway's own queue and its rate, if it has one.
-    pub queue: Option<(QueueKind, Rate)>,
+    /// What is done.
+    pub mode: Mode,
+    /// The gateway's own queue, if it has one.
+    pub queue: Option<Queue>,
     /// Of the algorithm.
     pub windows: WindowsConfig,
     /// What the algorithm is told nothing of.
@@ -61,6 +72,17 @@ impl Config {
     }
 }
 
+/// What the gateway's own queue is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Queue {
+    /// Of the kernel's.
+    pub kind: QueueKind,
+    /// Its rate; `None`: it follows the link.
+    pub rate: Option<Rate>,
+    /// Whom the gateway pings, to know what waits in front where no TCP connection tells.
+    pub ping: Option<IpAddr>,
+}
+
 /// Why a gateway does not run, or does not go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -71,6 +93,9 @@ pub enum RunError {
     /// Its queue.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// Its pings.
+    #[error(transparent)]
+    Pings(#[from] PingError),
 }
 
 /// The algorithm, and the limits that the data path has from it.
@@ -80,24 +105,54 @@ struct Steering {
     limits: BTreeMap<Header, Limit>,
     exceptions: Exceptions,
     watch: Watch,
+    games: Games,
+    lowers_windows: bool,
+    /// The gateway's own, and its rate if that does not follow the link.
+    queue: Option<(OwnQueue, Option<Rate>)>,
+    pings: Option<Pings>,
     /// The router's own addresses at the home's interface.
     own: Vec<IpAddr>,
 }
 
 impl Steering {
-    fn new(config: &Config, seed: u64) -> Self {
-        Self {
-            gateway: Windows::new(config.windows),
+    fn new(config: &Config, seed: u64) -> Result<Self, RunError> {
+        let WindowsConfig { alpha, beta, period, .. } = config.windows;
+        let gateway = match config.mode {
+            Mode::Windows => Home::windows(config.windows),
+            Mode::Shape => Home::shape(ShapeConfig { period }),
+            Mode::Both => Home::both(BothConfig { alpha, beta, period }),
+        };
+        let install = |queue: &Queue| {
+            let target = (config.mode == Mode::Both).then(|| beta * 2);
+            let first = queue.rate.unwrap_or(own_queue::OPEN);
+            let own = OwnQueue::install(&config.home, queue.kind, first, target)?;
+            Ok::<_, QueueError>((own, queue.rate))
+        };
+        let ping = config.queue.as_ref().and_then(|queue| queue.ping);
+        Ok(Self {
+            gateway,
             limits: BTreeMap::new(),
             exceptions: config.exceptions.clone(),
             watch: Watch::default(),
+            games: Games::new(config.games.clone(), seed),
+            lowers_windows: config.mode != Mode::Shape,
+            queue: config.queue.as_ref().map(install).transpose()?,
+            pings: ping.map(Pings::start).transpose()?,
             own: Vec::new(),
-        }
+        })
+    }
+
+    /// Whether one end is the router itself.
+    fn is_own(&self, header: &Header) -> bool {
+        [header.source, header.destination].iter().any(|end| self.own.contains(&end.address))
     }
 
     /// Its bytes use the link, as those of all do.
     fn on_datagram(&mut self, now: Instant, datagram: &Datagram) {
         let (header, size) = (datagram.header, datagram.bytes());
+        if self.is_own(&header) {
+            return;
+        }
         let passage = if datagram.to_home { Passage::Queue } else { Passage::Beside };
         self.watch.on_datagram(datagram);
         self.games.on_datagram(now, datagram);
@@ -108,8 +163,7 @@ impl Steering {
     }
 
     fn on_record(&mut self, now: Instant, record: &Record) {
-        let Header { source, destination, .. } = &record.segment.header;
-        if [source, destination].iter().any(|end| self.own.contains(&end.address)) {
+        if self.is_own(&record.segment.header) {
             return;
         }
         let passage = if record.to_home { Passage::Queue } else { Passage::Beside };
@@ -127,6 +181,23 @@ impl Steering {
             let segment = (!is_left_alone).then_some(&mut segment);
             let mut packet = Packet::new(header, size, segment);
             self.gateway.on_packet(now, passage, &mut packet);
+        }
+    }
+
+    /// What the gateway's own pings tell.
+    fn on_pings(&mut self, clock: &Clock) {
+        while let Some((target, ping)) =
+            self.pings.as_ref().and_then(|pings| Some((pings.target(), pings.next()?)))
+        {
+            let Ping { at_ns, is_reply, number } = ping;
+            let far = Endpoint { address: target, port: 0 };
+            let reply = Header { source: far, protocol: Protocol::Icmp, ..Header::numbered(0) };
+            let (header, passage) = match is_reply {
+                true => (reply, Passage::Queue),
+                false => (reply.reversed(), Passage::Beside),
+            };
+            let packet = Packet::new(header, PING, None).with_echo(Some(number.into()));
+            self.gateway.on_packet(clock.at(at_ns), passage, &mut { packet });
         }
     }
 
@@ -149,8 +220,11 @@ impl Steering {
     /// A period has ended.
     fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), RunError> {
         self.gateway.on_deadline(now, None);
-        if let Some((queue, rate)) = &mut self.queue {
-            queue.set_rate(*rate)?;
+        let followed = self.gateway.shaped_rate().map(on_ethernet);
+        if let Some((queue, fixed)) = &mut self.queue
+            && let Some(rate) = fixed.or(followed)
+        {
+            queue.set_rate(rate)?;
         }
         let mut wanted = BTreeMap::new();
         if self.lowers_windows {
@@ -225,7 +299,9 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
     data_path.beat(start_ns)?;
     data_path.attach(&config.home)?;
     let mut beaten = Instant::ZERO;
-    let mut steering = Steering::new(config, seed()?);
+    // Also for a gateway without a queue: one that was killed may have had one.
+    own_queue::remove_left(&config.home)?;
+    let mut steering = Steering::new(config, seed()?)?;
     // The first line says that it is there.
     let mut next_report = Instant::ZERO;
     let mut next_own = Instant::ZERO;
@@ -238,9 +314,13 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
                 steering.own = own.iter().map(IpNet::addr).collect();
             }
         }
-        while let Some(record) = data_path.next_record() {
-            steering.on_record(clock.at(record.at_ns), &record);
+        for passed in iter::from_fn(|| data_path.next_passed()).take(MAX_PER_LOOK) {
+            match passed {
+                Passed::Segment(one) => steering.on_record(clock.at(one.at_ns), &one),
+                Passed::Datagram(one) => steering.on_datagram(clock.at(one.at_ns), &one),
+            }
         }
+        steering.on_pings(&clock);
         let now_ns = Clock::monotonic_ns();
         let now = clock.at(now_ns);
         if now.saturating_since(beaten) >= SILENCE {
@@ -259,6 +339,11 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
         sleep(LOOK);
     }
     Ok(())
+}
+
+/// A rate of IP as the kernel's shapers count it, within what they take.
+fn on_ethernet(rate: Rate) -> Rate {
+    rate.mul_f64(ETHERNET).clamp(own_queue::MIN_RATE, own_queue::OPEN)
 }
 
 /// For a table that nobody outside can fill on purpose.

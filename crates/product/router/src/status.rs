@@ -1,6 +1,7 @@
 //! What is so at a moment: as the control socket and the lines of the program tell it, and as a terminal shows it.
 
 use crate::games::told::GamesTold;
+use crate::own_queue::OwnQueueStatus;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -138,7 +139,7 @@ impl Status {
             text += &queue.shown();
         }
         let (to, from) = (rate(self.to_home_bps), rate(self.from_home_bps));
-        let _ = writeln!(text, "\nto the home, from it        {to}, {from}");
+        let _ = writeln!(text, "to the home, from it        {to}, {from}");
         let _ = writeln!(
             text,
             "segments                    {}; {} windows lowered; {} records lost",

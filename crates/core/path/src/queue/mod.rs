@@ -31,7 +31,7 @@ pub use htb::{Htb, HtbClass, HtbConfig, HtbError, LinkLayer};
 pub use limit::Limit;
 pub use pie::{Pie, PieConfig};
 
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Why a queue dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use super::{Refusal, given, say};
 use crate::board::Board;
 use crate::claim::Claim;
-use crate::config::{FILE, GatewayConfig, check_interface};
+use crate::config::{FILE, GatewayConfig, Mode, check_interface};
 use crate::control;
 use crate::data_path::DataPathError;
 use crate::doctor::{State, checks};
+use crate::own_queue::{self, ShapeConfig};
 use crate::page::PageServer;
-use crate::program::{Config, run};
+use crate::program::{Config, Queue, run};
 use crate::recording::Recording;
 use crate::status::Status;
 use clap::ArgMatches;
@@ -81,7 +82,10 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
         let _ = sd_notify::notify(&[state]);
         is_told = true;
     };
-    let steered = Config { home: config.home, windows: config.windows, exceptions, games };
+    let ShapeConfig { rate, queue: kind, ping } = config.shape;
+    let queue = (config.mode != Mode::Windows).then_some(Queue { kind, rate, ping });
+    let GatewayConfig { home, mode, windows, .. } = config;
+    let steered = Config { home, mode, queue, windows, exceptions, games };
     run(&steered, &stop, &mut tell).map_err(Refusal::failed)
 }
 
@@ -108,7 +112,7 @@ pub fn check(options: &ArgMatches) -> Result<(), Refusal> {
     let Some(file) = given(options, "file") else { return Ok(()) };
     let config = GatewayConfig::read(file, None).map_err(Refusal::wrong)?;
     say(&format!(
-        "{}: fine; home {}, control {}, {}; games {}\n",
+        "{}: fine; home {}, mode {}, control {}, {}; games {}\n",
         file.display(),
         config.home,
         config.mode.name(),

@@ -15,10 +15,10 @@
 //! | constant | value | unit | origin |
 //! |---|---|---|---|
 //! | [`GAME`] | 4757:4 | | ours; CAKE takes the numbers 1 to 4 for its tins and 4 for Voice (`cake_select_tin`, `bulk_order`) |
-//! | share of games | 1/4 | of the rate | that of CAKE's tin Voice in diffserv4 |
+//! | share of games | 3/4 | of the rate | ours: HTB gives each class its share before it asks who goes first, so a game that needs more waits behind downloads |
 //! | burst of HTB | 1 ms of the rate, two packets at least | | ours: timers of Linux are exact to far less; behind the queue that hurts, a burst goes into the home alone |
 //! | CAKE splits joined packets below | 1 | Gb/s | tc-cake(8): what it does by itself |
-//! | target of FQ-CoDel | 5 ms, 1.5 packets at least | | RFC 8290 section 5.2.1; CAKE's bound for slow links |
+//! | target of FQ-CoDel and CAKE | 5 ms, 1.5 packets at least; in mode both twice beta | | RFC 8290 section 5.2.1; CAKE's bound for slow links |
 //! | wait of a fifo | 50 (others), 10 (games) | ms | ours, where the kernel has no FQ-CoDel |
 //!
 //! | deviation | why |
@@ -42,10 +42,11 @@ const OTHERS_MINOR: u32 = 0x20;
 pub(super) const GAME_LEAF: u32 = 0x4758_0000;
 pub(super) const OTHERS_LEAF: u32 = 0x4759_0000;
 
-const GAME_PARTS: u64 = 4;
+/// Of all, others'.
+const OTHERS_PARTS: u64 = 4;
 const BURST: Duration = Duration::from_millis(1);
 const SPLIT_BELOW: Rate = Rate::from_mbps(1000);
-const TARGET: Duration = Duration::from_millis(5);
+pub(super) const TARGET: Duration = Duration::from_millis(5);
 const OTHERS_WAIT: Duration = Duration::from_millis(50);
 const GAME_WAIT: Duration = Duration::from_millis(10);
 /// With an Ethernet header.
@@ -69,21 +70,21 @@ pub(super) struct Piece {
     pub attributes: Vec<u8>,
 }
 
-/// The pieces, parents first.
-pub(super) fn layout(discipline: Discipline, rate: Rate) -> Vec<Piece> {
+/// The pieces, parents first; `target` is what CoDel lets others wait.
+pub(super) fn layout(discipline: Discipline, rate: Rate, target: Duration) -> Vec<Piece> {
     match discipline {
-        Discipline::Cake => vec![queue(HANDLE, ROOT, "cake", &cake(rate))],
+        Discipline::Cake => vec![queue(HANDLE, ROOT, "cake", &cake(rate, target))],
         Discipline::Htb { has_fq_codel } => {
             let leaf = |handle, parent, wait| match has_fq_codel {
-                true => queue(handle, parent, "fq_codel", &fq_codel(rate)),
+                true => queue(handle, parent, "fq_codel", &fq_codel(rate, target)),
                 false => queue(handle, parent, "bfifo", &fifo(rate, wait)),
             };
-            let game_rate = Rate::from_bps(rate.as_bps() / GAME_PARTS);
+            let others_rate = Rate::from_bps(rate.as_bps() / OTHERS_PARTS);
             vec![
                 queue(HANDLE, ROOT, "htb", &htb()),
                 class(WHOLE, HANDLE, &htb_class(rate, rate, 0)),
-                class(GAME, WHOLE, &htb_class(game_rate, rate, 0)),
-                class(OTHERS, WHOLE, &htb_class(rate - game_rate, rate, 1)),
+                class(GAME, WHOLE, &htb_class(rate - others_rate, rate, 0)),
+                class(OTHERS, WHOLE, &htb_class(others_rate, rate, 1)),
                 leaf(GAME_LEAF, GAME, GAME_WAIT),
                 leaf(OTHERS_LEAF, OTHERS, OTHERS_WAIT),
             ]
@@ -151,12 +152,12 @@ fn burst(rate: Rate) -> u32 {
     at_most_u32(BURST.max(packets).as_nanos().unsigned_abs() / TICK_NS)
 }
 
-fn fq_codel(rate: Rate) -> Vec<u8> {
+fn fq_codel(rate: Rate, target: Duration) -> Vec<u8> {
     const TARGET_US: u16 = 1;
     const ECN: u16 = 4;
     const QUANTUM: u16 = 6;
     let slow = rate.time_for(Bytes::new(u64::from(PACKET) * 3 / 2));
-    let target = at_most_u32(TARGET.max(slow).as_nanos().unsigned_abs() / 1000);
+    let target = at_most_u32(target.max(slow).as_nanos().unsigned_abs() / 1000);
     [word(TARGET_US, target), word(ECN, 1), word(QUANTUM, PACKET)].concat()
 }
 
@@ -166,11 +167,14 @@ fn fifo(rate: Rate, wait: Duration) -> Vec<u8> {
     words(&[at_most_u32(bytes)])
 }
 
-fn cake(rate: Rate) -> Vec<u8> {
+fn cake(rate: Rate, target: Duration) -> Vec<u8> {
     const BASE_RATE64: u16 = 2;
     const DIFFSERV_MODE: u16 = 3;
     const FLOW_MODE: u16 = 5;
+    const RTT: u16 = 7;
     const INGRESS: u16 = 15;
+    /// CAKE's target is so small a part of its rtt (`cake_reconfigure`).
+    const RTT_PER_TARGET: i64 = 20;
     const SPLIT_GSO: u16 = 17;
     const DIFFSERV4: u32 = 1;
     const DUAL_DSTHOST: u32 = 6;
@@ -178,6 +182,7 @@ fn cake(rate: Rate) -> Vec<u8> {
         attribute(BASE_RATE64, &(rate.as_bps() / 8).to_ne_bytes()),
         word(DIFFSERV_MODE, DIFFSERV4),
         word(FLOW_MODE, DUAL_DSTHOST),
+        word(RTT, at_most_u32((target * RTT_PER_TARGET).as_nanos().unsigned_abs() / 1000)),
         word(INGRESS, 0),
         word(SPLIT_GSO, u32::from(rate < SPLIT_BELOW)),
     ]
@@ -192,13 +197,13 @@ mod tests {
     const WITH_NOTHING: Discipline = Discipline::Htb { has_fq_codel: false };
 
     fn handles(discipline: Discipline) -> Vec<(u32, u32)> {
-        let pieces = layout(discipline, Rate::from_mbps(20));
+        let pieces = layout(discipline, Rate::from_mbps(20), TARGET);
         pieces.iter().map(|one| (one.handle, one.parent)).collect()
     }
 
     /// The places of pieces that another rate changes.
     fn changed(discipline: Discipline, rates: [Rate; 2]) -> Vec<u32> {
-        let [old, new] = rates.map(|rate| layout(discipline, rate));
+        let [old, new] = rates.map(|rate| layout(discipline, rate, TARGET));
         assert_eq!(old.len(), new.len());
         let pairs = old.iter().zip(&new);
         pairs.filter(|(old, new)| old != new).map(|(_, new)| new.handle).collect()
@@ -214,7 +219,7 @@ mod tests {
                     |(handle, _): &(u32, u32)| handle == parent || *handle == parent & !0xffff;
                 assert!(all[..index].iter().any(known), "{parent:x}");
             }
-            let queues = layout(discipline, Rate::from_mbps(20));
+            let queues = layout(discipline, Rate::from_mbps(20), TARGET);
             assert!(queues.iter().filter(|one| !one.is_class).all(|one| is_own(one.handle)));
         }
         assert!(!is_own(GAME) && !is_own(0x8001_0000));

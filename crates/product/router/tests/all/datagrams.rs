@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::net::IpAddr;
 
-const GAME: u32 = 0x4757_0010;
+const GAME: u32 = 0x4757_0004;
 /// Ethernet and the longest header of IP that is made here.
 const SHORTEST: usize = 14 + 40;
 

@@ -5,6 +5,7 @@ use gameway_router::own_queue::{OwnQueue, QueueKind};
 use gameway_units::{Duration, Rate};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_gameway-gateway");
+const TARGET: Duration = Duration::from_millis(5);
 const ROUNDS: usize = 10;
 /// Of a round; the queue has room for 41 at 10 Mb/s.
 const PACKETS: usize = 30;
@@ -23,7 +24,8 @@ fn a_change_of_the_rate_loses_nothing_that_waits() {
         return;
     }
     let mut queue =
-        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, mbps(10)).expect("a queue");
+        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(10), TARGET))
+            .expect("a queue");
     let sender = std::net::UdpSocket::bind("192.0.2.1:0").expect("a socket");
     let before = queue.follow().expect("figures").others;
     let mut after = before;
@@ -55,7 +57,8 @@ fn what_waits_when_it_ends_goes_on() {
         return;
     }
     let mut queue =
-        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, mbps(10)).expect("a queue");
+        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(10), TARGET))
+            .expect("a queue");
     let sender = std::net::UdpSocket::bind("192.0.2.1:0").expect("a socket");
     let before = received_bytes("end");
     for _ in 0..PACKETS {
@@ -73,13 +76,14 @@ fn a_second_one_at_the_interface_waits_for_the_first_ones_guardian() {
     if !has_network() {
         return;
     }
-    let first = OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, mbps(10));
+    let first = OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(10), TARGET));
     let first = first.expect("a queue");
-    let second = OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, mbps(20));
+    let second = OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(20), TARGET));
     let told = second.map(|_| ()).expect_err("it is taken").to_string();
     assert!(told.starts_with("the gateway's queue at lan: its guardian: "), "{told}");
     drop(first);
-    let mut third = OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, mbps(20))
-        .expect("it is free again");
+    let mut third =
+        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(20), TARGET))
+            .expect("it is free again");
     assert_eq!(third.follow().expect("figures").rate_bps, 20_000_000);
 }
