@@ -2,8 +2,10 @@ import { useStore } from "../store";
 import type { Client, Names, Shown } from "./client";
 import { Deeds } from "./deeds";
 import { Devices } from "./devices";
+import { FoundGames } from "./games";
 import { lossOf, troubleOf } from "./health";
 import { Rates, Waits } from "./lines";
+import { Queue } from "./queue";
 import type { Status } from "./state";
 import { count, millis, rate, span } from "./words";
 
@@ -71,6 +73,8 @@ function Content({ shown, status, names }: { shown: Shown; status: Status; names
         <Waits points={points} />
         <Rates points={points} />
         <Devices status={status} names={names} />
+        <FoundGames games={status.games} names={names} />
+        {status.own_queue !== null && <Queue queue={status.own_queue} />}
         <Deeds deeds={deeds} now={status.time_s} />
         <Health shown={shown} status={status} />
       </div>

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import told from "../../../../crates/product/router/tests/page.json";
 import { type Shown, withAnswer } from "./client";
+import { reasonOf } from "./games";
 import { lossOf, troubleOf } from "./health";
+import { waitOf } from "./queue";
 import { addressOf, type Deed, devicesOf, type History, joined, NOTHING, type Status, WINDOW } from "./state";
 import { counted, millis, rate, size, span } from "./words";
 
@@ -27,6 +29,17 @@ describe("what a gateway tells", () => {
 
   it("has addresses of both families", () => {
     expect(["192.0.2.1:80", "[2001:db8::1]:443"].map(addressOf)).toEqual(["192.0.2.1", "2001:db8::1"]);
+  });
+});
+
+describe("games and the own queue", () => {
+  it("are told beside thresholds and in time", () => {
+    const reason = { what: "rate", value: 8.44, bound: "at least", threshold: 2, unit: "Mb/s" };
+    expect(reasonOf(reason)).toBe("rate 8.4 Mb/s (at least 2)");
+    expect(reasonOf({ ...reason, what: "frames", value: 60, unit: "/s" })).toBe("frames 60 /s (at least 2)");
+    const others = { sent_packets: 9, backlog_bytes: 25_000, drops: 0, marks: 0 };
+    expect(waitOf(others, 20e6)).toBe(10);
+    expect(waitOf(others, 0)).toBe(0);
   });
 });
 

@@ -54,7 +54,7 @@ export function Rates({ points }: { points: readonly Point[] }) {
   return (
     <section id="rates">
       <h2>What passes</h2>
-      <Lines points={points} lines={RATES} caption="Mb/s of TCP" />
+      <Lines points={points} lines={RATES} caption="Mb/s" />
     </section>
   );
 }

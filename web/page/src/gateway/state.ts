@@ -9,6 +9,48 @@ export interface Connection {
   left_alone: boolean;
 }
 
+// A figure that a game was found by, beside its threshold.
+export interface Reason {
+  what: string;
+  value: number;
+  bound: string;
+  threshold: number;
+  unit: string;
+}
+
+export interface Game {
+  sender: string;
+  receiver: string;
+  protocol: string;
+  by: "behaviour" | "dscp" | "rule";
+  name: string | null;
+  for_s: number;
+  rate_bps: number;
+  confidence: number | null;
+  reasons: readonly Reason[];
+}
+
+export interface Games {
+  found: readonly Game[];
+  more: number;
+  others: number;
+}
+
+// What was counted of games, or of all others.
+export interface QueueClass {
+  sent_packets: number;
+  backlog_bytes: number;
+  drops: number;
+  marks: number;
+}
+
+export interface OwnQueue {
+  kind: string;
+  rate_bps: number;
+  game: QueueClass;
+  others: QueueClass;
+}
+
 export interface Status {
   process: number;
   home: string;
@@ -24,6 +66,8 @@ export interface Status {
   to_home_bps: number;
   from_home_bps: number;
   exceptions: number;
+  games: Games;
+  own_queue: OwnQueue | null;
   connections: readonly Connection[];
   more_connections: number;
 }
