@@ -46,8 +46,8 @@ def check_htb(told: dict[str, Any]) -> None:
         assert installed[handle]["options"]["target"] in (4999, 5000)
     for words in (
         "class htb 4757:1 root rate 10Mbit ceil 10Mbit ",
-        "class htb 4757:4 parent 4757:1 leaf 4758: prio 0 quantum 1514 rate 2500Kbit ceil 10Mbit ",
-        "class htb 4757:20 parent 4757:1 leaf 4759: prio 1 quantum 1514 rate 7500Kbit ceil 10Mbit ",
+        "class htb 4757:4 parent 4757:1 leaf 4758: prio 0 quantum 1514 rate 7500Kbit ceil 10Mbit ",
+        "class htb 4757:20 parent 4757:1 leaf 4759: prio 1 quantum 1514 rate 2500Kbit ceil 10Mbit ",
     ):
         assert words in told["classes"]
     # What the program reads is what tc reads, as of the last second.
