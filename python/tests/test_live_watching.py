@@ -63,9 +63,15 @@ class Tab(Page):
         """See new pictures."""
         before = self.decoded()
         until = time.monotonic() + PATIENCE_S
-        while inbound(self.made, self.session, "video")["framesDecoded"] < before + 30:
+        while (now := self.now_decoded()) < before + 30:
+            # A new connection has no pictures at first, and counts anew.
+            before = min(before, now)
             assert time.monotonic() < until, "no new pictures"
             time.sleep(0.05)
+
+    def now_decoded(self) -> int:
+        found = inbound(self.made, self.session, "video") or {}
+        return int(found.get("framesDecoded", 0))
 
 
 def window(made: Browser, url: str) -> Tab:
