@@ -17,6 +17,7 @@ import pytest
 from home_fixture import LAN, gateway, home, lan, program, run, why_not
 from live_fixture import needs_live
 from nat_fixture import inside, ip
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from router_fixture import filled
 from witness import of_times
 
@@ -108,6 +109,8 @@ def test_a_queue_that_follows_the_link_keeps_the_providers_empty(tmp_path: Path)
             with place.download(seconds, *FLOWS, ping=AS_GAME):
                 time.sleep(seconds - 2)
                 told = running.status()
+                words = ["status", "--openmetrics", "--control", running.control]
+                figures = run(program(), *words)
             game, share = place.wait(0.99, START_S, seconds), place.share(START_S, seconds)
         # The twin.
         with place.download(seconds, *FLOWS, ping=AS_GAME):
@@ -119,6 +122,10 @@ def test_a_queue_that_follows_the_link_keeps_the_providers_empty(tmp_path: Path)
         assert 0.93 * had < share < had
         assert 0.9 * CAPACITY_MBPS < told["own_queue"]["rate_bps"] / 1e6 < 1.1 * CAPACITY_MBPS
     assert told["lowered"] > 100
+    families = {one.name: one for one in text_string_to_metric_families(figures)}
+    sent = families["gameway_gateway_own_queue_packets"].samples
+    assert {one.labels["class"] for one in sent} == {"game", "others"}
+    assert all(one.value > 100 for one in sent)
 
 
 @pytest.mark.timed
