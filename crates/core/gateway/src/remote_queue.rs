@@ -4,7 +4,8 @@
 //! Times", 2002. The smallest loop of a connection is taken for the path with empty queues, as in RFC 6817 section 3.4.1.
 //! Model: an acknowledgment of the home passes with a new time stamp; data comes back with its echo. The loop that this
 //! took is the path to the server and back and what the data waited on its way:
-//! `wait = loop - smallest loop of this connection`.
+//! `wait = loop - smallest loop of this connection`. An echo request of the home and its reply (RFC 792, RFC 4443) are such a loop, too.
+//! The queue behind the gateway, at home, is read in the same way off data and the acknowledgments that come back ([`RemoteQueue::behind`]).
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -100,19 +101,22 @@ impl Download {
             .replace(segment.acknowledgment)
             .is_none_or(|known| ahead(segment.acknowledgment, known) > 0);
         let opens = segment.flags.syn && !segment.flags.ack;
-        let is_new = self.stamp != Some(stamps.value);
-        if is_new && (opens || segment.is_bare_ack() && acknowledges) {
-            self.stamp = Some(stamps.value);
-            self.stamps.start(now, stamps.value, self.smallest.get());
+        if opens || segment.is_bare_ack() && acknowledges {
+            self.begin(now, stamps.value);
         }
     }
 
     /// Data passes whose acknowledgment is to end a loop.
     fn on_data_behind(&mut self, now: Instant, segment: &Segment) {
-        let Some(stamps) = segment.timestamps else { return };
-        if self.stamp != Some(stamps.value) {
-            self.stamp = Some(stamps.value);
-            self.stamps.start(now, stamps.value, self.smallest.get());
+        if let Some(stamps) = segment.timestamps {
+            self.begin(now, stamps.value);
+        }
+    }
+
+    /// A loop begins with a stamp, if that is new.
+    fn begin(&mut self, now: Instant, stamp: u32) {
+        if self.stamp.replace(stamp) != Some(stamp) {
+            self.stamps.start(now, stamp, self.smallest.get());
         }
     }
 
@@ -150,11 +154,14 @@ impl Download {
     }
 }
 
+/// By their ends, outside and at home.
+type Downloads = BTreeMap<[Endpoint; 2], Download>;
+
 /// See the module's head.
 #[derive(Debug, Clone, Default)]
 pub struct RemoteQueue {
     side: Side,
-    downloads: BTreeMap<[Endpoint; 2], Download>,
+    downloads: Downloads,
     pauses: Pauses,
     /// The last that [`Self::take_wait`] gave, and when data had come last.
     known: Option<(Instant, Duration)>,
@@ -171,14 +178,8 @@ impl RemoteQueue {
 
     /// A segment passes, towards the home or from it, with the windows that its sender wrote or others.
     pub fn on_segment(&mut self, now: Instant, to_home: bool, segment: &Segment) {
-        let Header { source, destination, .. } = segment.header;
-        let key = if to_home { [source, destination] } else { [destination, source] };
-        if !self.downloads.contains_key(&key) {
-            self.make_room();
-        }
         let known = self.known(now);
-        let download = self.downloads.entry(key).or_default();
-        download.last_seen = now;
+        let download = seen(&mut self.downloads, now, to_home, &segment.header);
         let is_data = to_home && (segment.length > 0 || segment.flags.syn);
         if is_data {
             download.bytes += u64::from(segment.length);
@@ -197,14 +198,8 @@ impl RemoteQueue {
 
     /// An echo request of the home passes, or the reply to it: a loop like that of a stamp.
     pub fn on_echo(&mut self, now: Instant, to_home: bool, header: Header, echo: u32) {
-        let Header { source, destination, .. } = header;
-        let key = if to_home { [source, destination] } else { [destination, source] };
-        if !self.downloads.contains_key(&key) {
-            self.make_room();
-        }
         let known = self.known(now);
-        let echoes = self.downloads.entry(key).or_default();
-        echoes.last_seen = now;
+        let echoes = seen(&mut self.downloads, now, to_home, &header);
         if !to_home {
             echoes.stamps.start(now, echo, None);
         } else if let Some(looped) = echoes.stamps.echoed(now, echo) {
@@ -256,13 +251,24 @@ impl RemoteQueue {
         self.downloads.values_mut().for_each(|one| one.smallest.raise(by));
         self.known = None;
     }
+}
 
-    fn make_room(&mut self) {
-        if self.downloads.len() >= MAX_CONNECTIONS {
-            let oldest = self.downloads.iter().min_by_key(|(_, one)| one.last_seen);
-            oldest.map(|(key, _)| *key).and_then(|key| self.downloads.remove(&key));
-        }
+/// The connection of a packet that passes now; a new one takes the place of the one that was silent longest.
+fn seen<'a>(
+    downloads: &'a mut Downloads,
+    now: Instant,
+    to_home: bool,
+    header: &Header,
+) -> &'a mut Download {
+    let Header { source, destination, .. } = *header;
+    let key = if to_home { [source, destination] } else { [destination, source] };
+    if !downloads.contains_key(&key) && downloads.len() >= MAX_CONNECTIONS {
+        let oldest = downloads.iter().min_by_key(|(_, one)| one.last_seen);
+        oldest.map(|(key, _)| *key).and_then(|key| downloads.remove(&key));
     }
+    let download = downloads.entry(key).or_default();
+    download.last_seen = now;
+    download
 }
 
 #[cfg(test)]

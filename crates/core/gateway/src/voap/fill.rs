@@ -10,7 +10,7 @@
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | a queue drains | by a quarter of the period in it | ours: while senders stand still it drains by all of it |
-//! | a queue stands | if it was never below 1 ms in 10 s | as BBR's window of the smallest RTT (draft-ietf-ccwg-bbr, MinRTTFilterLen) |
+//! | a queue stands | if what is read of it off the connections was never below 1 ms in 10 s | as BBR's window of the smallest RTT (draft-ietf-ccwg-bbr, MinRTTFilterLen) |
 //! | it is emptied | by what waits, 2 ms and what two segments take | ours: what waits is known to a clock of stamps |
 //! | alpha and beta | and what two segments take at `C` | RFC 5681 section 4.2: an acknowledgment lets two segments go, which wait for each other |
 //! | gently: windows grow by at most | 3 ms at `C`, or a sixteenth of them, once packets waited less than alpha for half an RTT | ours: what windows grow by comes as a burst, and waits where a shaper ([`crate::Home`], mode `both`) wants nothing to wait |
