@@ -71,7 +71,8 @@ impl Home {
     /// How long packets waited in front of the home in the last period; `None`: no connection could tell for 200 ms.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
-        self.front.wait()
+        let wait = self.front.wait()?;
+        Some(self.shaper.as_ref().map_or(wait, LinkRate::wait))
     }
 
     /// Nothing is under control any more, for a driver that saw nothing and wrote no windows for a while; as
@@ -154,12 +155,9 @@ impl Gateway for Home {
         let came = std::mem::take(&mut self.came);
         if let Some(shaper) = &mut self.shaper {
             shaper.end_period(now, came, self.front.fresh(now), self.front.longest_path());
-            if shaper.take_refuted() {
-                self.front.lengthen_paths();
-            }
         }
+        let in_front = self.wait().unwrap_or_default();
         let Some(windows) = &mut self.windows else { return };
-        let in_front = self.front.wait().unwrap_or_default();
         let own = match (&mut self.behind, &mut self.frames) {
             (Some(behind), _) => {
                 behind.end_period(now);

@@ -26,6 +26,7 @@ mod came;
 mod catalogue;
 pub mod classifier;
 mod direction;
+mod floor;
 mod flows;
 mod frames;
 mod front;

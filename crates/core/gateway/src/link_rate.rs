@@ -8,34 +8,45 @@
 //! until packets wait again: a link that doubles is found in about a second, and one that stays the same is overrun by 1 or 2 %.
 //!
 //! Whether it is a queue is tried by that: if what comes follows the shaper down and what waits stays, the path has become longer,
-//! or what is measured is jitter. Then the rate is again what it was.
+//! or what is measured is jitter. Then the rate is again what it was, and so much is taken off from then on (module `floor`).
+//!
+//! A link whose rate changes from moment to moment (cellular) cannot be followed: the shaper would have what the link had a moment
+//! ago. Its variation `v` is the part of the rate by which two moments that follow differ. The target grows with it, the cut is
+//! less and takes longer, and the rate is higher: with `v` = 0.3 packets may wait 30 ms more.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | target | 2 ms; 1 ms and two packets of 1514 B at `C`; three times the noise; the tolerance | ours: what an acknowledgment lets go (RFC 5681 section 4.2) waits for each other |
-//! | noise | the mean difference of two waits that follow, by 1/16 | RFC 3550 section 6.4.1 (jitter) |
-//! | tolerance | the longest wait that has shown to be no queue; less by 1/64 for each that is below half of the target | ours: of jitter it stays, of a path that has become longer it is gone in seconds |
+//! | target | 2 ms; 1 ms and two packets of 1514 B at `C`; the margin of the mean (module `floor`) | ours: what an acknowledgment lets go (RFC 5681 section 4.2) waits for each other |
+//! | and | 100 ms `v` | ours: a moment in which half comes leaves half of a moment's packets waiting |
+//! | `v` | of moments of 40 ms in which packets wait, less two packets, by 1/16 | ours; the gain of RFC 3550 section 6.4.1 |
+//! | and less | 4 % | ours: a link that has halved once does not vary |
+//! | calm | spans of a `C` times `1 + 10 v`; cuts and the half second by as much less | ours |
 //! | `C` is of at least, at most | 40 ms, 200 ms | as in module `full`; ten periods |
 //! | a lower `C` counts after | 100 ms, or where packets wait 20 ms | ours: a burst that passes is no link that has slowed down |
 //! | and if less than 95 % of the shaper's rate comes, or 2 targets have drained | | ours: else what comes may be what the shaper lets go |
+//! | nothing can wait | where less than 93 % of `C` comes over an RTT and 40 ms | ours: below what a shaper has that is right |
 //! | what waits drains in | 100 ms, or two RTTs | ours: senders follow an RTT later |
 //! | cut | 2 to 50 %, more by 5 % each 100 ms | ours: a `C` that is too high by some percent would let packets wait for good |
 //! | patience | 600 ms, or four RTTs | ours: until then senders have followed |
 //! | used | 90 % of the rate over an RTT and 40 ms | ours: senders that are the limit themselves do not raise it |
+//! | a rise goes on | after a pause of use of less than half a second | ours: senders that follow do not use all of it at once |
 //! | between two rises | an RTT and 40 ms | ours: the one before must have been seen |
 //!
 //! While nobody can tell what waits, the rate stays. Before packets have waited once, nothing is known, and nothing is shaped.
 
 use crate::came::Came;
+use crate::floor::Floor;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const TARGET: Duration = Duration::from_millis(2);
 const BESIDES: Duration = Duration::from_millis(1);
 const PAIR: Bytes = Bytes::new(2 * 1514);
 const MAX_PAIR: f64 = 0.1;
-const NOISE_PARTS: i64 = 16;
-const NOISES: i64 = 3;
-const TOLERANCE_PARTS: i64 = 64;
+const DRAINED: f64 = 0.93;
+const VARIATION_PARTS: f64 = 16.0;
+const WAIT_PER_VARIATION: Duration = Duration::from_millis(100);
+const ONE_CHANGE: f64 = 0.04;
+const CALM: f64 = 10.0;
 const MIN_SPAN: Duration = Duration::from_millis(40);
 const SURE_SPAN: Duration = Duration::from_millis(100);
 const SURE_WAIT: Duration = Duration::from_millis(20);
@@ -92,11 +103,12 @@ struct Standing {
 pub struct LinkRate {
     came: Came,
     last: Instant,
-    /// The wait that was told last, and by how much two that follow differ.
-    told: Option<Duration>,
-    noise: Duration,
-    /// So long a wait has shown to be no queue.
-    tolerance: Duration,
+    floor: Floor,
+    /// By what part of it the rates of two moments differ.
+    differs: f64,
+    /// The moment that has begun, and the rate of the last in which packets waited.
+    moment: Amount,
+    last_moment: Option<f64>,
     standing: Option<Standing>,
     /// What came since somebody told.
     untold: Amount,
@@ -106,7 +118,6 @@ pub struct LinkRate {
     /// When packets waited last, or the rate rose.
     held: Instant,
     growth: f64,
-    refuted: bool,
 }
 
 impl LinkRate {
@@ -115,9 +126,9 @@ impl LinkRate {
         self.rate.map(|rate| Rate::from_bps_f64(rate * 8.0))
     }
 
-    /// Whether it has shown since the last call that what waits in front is no queue.
-    pub fn take_refuted(&mut self) -> bool {
-        std::mem::take(&mut self.refuted)
+    /// How long packets wait in front, without what has shown to be no queue.
+    pub fn wait(&self) -> Duration {
+        self.floor.excess()
     }
 
     /// A period has ended: so much came from in front, packets waited so long there (`None`: nobody told), and the
@@ -134,25 +145,33 @@ impl LinkRate {
         self.untold.add(Amount { bytes: came.as_f64(), span });
         let Some(wait) = wait else { return };
         let untold = std::mem::take(&mut self.untold);
-        let differs = self.told.map_or(Duration::ZERO, |told| (wait - told).max(told - wait));
-        self.noise = self.noise + (differs - self.noise) / NOISE_PARTS;
-        self.told = Some(wait);
-        let target = self.target();
-        if wait < target / 2 {
-            self.tolerance = self.tolerance - self.tolerance / TOLERANCE_PARTS;
+        self.floor.on_wait(wait, self.standing.is_some());
+        let came = self.came.rate(now, round.saturating_add(BETWEEN));
+        let is_drained = self.capacity.is_some_and(|capacity| came < DRAINED * capacity);
+        if is_drained && self.standing.is_none() {
+            self.floor.on_drained();
         }
+        let wait = self.floor.excess();
+        self.vary(wait >= self.quiet_target(), untold);
+        let target = self.target();
         if wait >= target {
             self.stands(now, wait, round, untold);
         } else {
-            self.is_free(now, round, wait < target / 2);
+            let seen = round.saturating_add(BETWEEN.max(self.floor.lag(untold.span)));
+            self.is_free(now, round, seen, wait < target / 2);
         }
     }
 
     /// What may wait in front.
     fn target(&self) -> Duration {
+        self.quiet_target() + WAIT_PER_VARIATION.mul_f64(self.variation())
+    }
+
+    /// The same of a link that always carries as much.
+    fn quiet_target(&self) -> Duration {
         let pair = self.capacity.map_or(0.0, |capacity| PAIR.as_f64() / capacity.max(1.0));
         let pair = Duration::from_secs_f64(pair.min(MAX_PAIR));
-        TARGET.max(BESIDES + pair).max(self.noise * NOISES).max(self.tolerance)
+        TARGET.max(BESIDES + pair).max(self.floor.margin())
     }
 
     fn stands(&mut self, now: Instant, wait: Duration, round: Duration, untold: Amount) {
@@ -177,12 +196,13 @@ impl LinkRate {
             known.is_none_or(|(capacity, rate)| one > capacity || is_sure && one < FAILS * rate)
         };
         self.capacity = estimate.filter(|one| is_other(*one)).or(self.capacity);
-        if standing.came.span >= MAX_SPAN {
+        let calm = self.calm();
+        if standing.came.span >= MAX_SPAN.mul_f64(calm) {
             let Amount { bytes, span } = standing.came;
             standing.came = Amount { bytes: bytes / 2.0, span: span / 2 };
         }
         let drain = DRAIN.max(round * 2).as_secs_f64();
-        let cut = wait.as_secs_f64() / drain + age.as_secs_f64() * CUT_PER_SECOND;
+        let cut = (wait.as_secs_f64() / drain + age.as_secs_f64() * CUT_PER_SECOND) / calm;
         if let Some(capacity) = self.capacity {
             let wanted = capacity * (1.0 - cut.clamp(MIN_CUT, MAX_CUT));
             let known = self.rate.filter(|_| estimate.is_none());
@@ -192,20 +212,46 @@ impl LinkRate {
         self.try_it(now, wait, round, standing);
     }
 
+    /// By how much moments differ that follow each other and in which packets wait.
+    fn vary(&mut self, waits: bool, came: Amount) {
+        if !waits || came.span > MAX_UNTOLD {
+            self.moment = Amount::default();
+            return;
+        }
+        self.moment.add(came);
+        let Some(one) = self.moment.rate() else { return };
+        let Amount { span, .. } = std::mem::take(&mut self.moment);
+        if let Some(last) = self.last_moment.replace(one) {
+            let differs = ((one - last).abs() - PAIR.as_f64() / span.as_secs_f64()).max(0.0);
+            let part = differs / one.max(last).max(1.0);
+            self.differs += (part - self.differs) / VARIATION_PARTS;
+        }
+    }
+
+    /// By what part of it the link's rate changes from moment to moment.
+    fn variation(&self) -> f64 {
+        (self.differs - ONE_CHANGE).max(0.0)
+    }
+
+    /// By how much less is done at once, since what is known of the link is of a moment ago.
+    fn calm(&self) -> f64 {
+        1.0 + CALM * self.variation()
+    }
+
     /// If what comes follows the shaper down and what waits stays, it is no queue.
     fn try_it(&mut self, now: Instant, wait: Duration, round: Duration, standing: Standing) {
         let (Some(rate), Some(before)) = (self.rate, standing.before) else { return };
         let is_over = now.saturating_since(standing.since) >= PATIENCE.max(round * 4);
         let came = self.came.rate(now, round + BETWEEN);
         if is_over && came <= FOLLOWS * rate && wait > standing.first / 2 {
-            (self.rate, self.refuted, self.standing) = (Some(before), true, None);
-            self.tolerance = self.tolerance.max(standing.longest);
+            (self.rate, self.standing) = (Some(before), None);
+            self.floor.learn();
             self.capacity = self.capacity.map(|capacity| capacity.max(before));
         }
     }
 
     /// Nothing waits in front.
-    fn is_free(&mut self, now: Instant, round: Duration, is_empty: bool) {
+    fn is_free(&mut self, now: Instant, round: Duration, seen: Duration, is_empty: bool) {
         if let Some(standing) = self.standing.take()
             && standing.longest >= self.target() * 2
             && standing.came.span >= SURE_SPAN
@@ -214,14 +260,14 @@ impl LinkRate {
             self.capacity = standing.came.rate().or(self.capacity);
         }
         let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else { return };
-        let mut rate = rate.max(capacity * (1.0 - MIN_CUT));
-        let seen = round.saturating_add(BETWEEN);
-        let came = self.came.rate(now, seen);
+        let mut rate = rate.max(capacity * (1.0 - MIN_CUT) * (1.0 + self.variation()));
+        let came = self.came.rate(now, round.saturating_add(BETWEEN));
         let is_used = came >= USED * rate;
-        let pause = if self.growth > 0.0 { seen } else { HOLD };
-        if !is_used {
+        let held = now.saturating_since(self.held);
+        let pause = if self.growth > 0.0 { seen } else { HOLD.mul_f64(1.0 / self.calm()) };
+        if !is_used && held >= HOLD {
             self.growth = 0.0;
-        } else if now.saturating_since(self.held) >= pause {
+        } else if is_used && held >= pause {
             let faster = if is_empty && rate > NEAR * capacity { FASTER } else { 1.0 };
             self.growth = (self.growth * faster).clamp(MIN_GROWTH, MAX_GROWTH);
             self.held = now;
@@ -247,16 +293,17 @@ mod tests {
         waiting: f64,
         /// What the shaper had in the last periods: senders follow.
         rates: Vec<f64>,
-        /// A path that is longer than the law believes.
-        longer: Duration,
+        /// What is measured beside what waits, of each period in turn.
+        beside: Vec<f64>,
         now: Instant,
+        period: usize,
     }
 
     impl Fluid {
         fn new(link: f64) -> Self {
             let law = LinkRate::default();
-            let longer = Duration::ZERO;
-            Self { law, link, waiting: 0.0, rates: vec![1.5 * link; 2], longer, now: Instant::ZERO }
+            let (rates, beside) = (vec![1.5 * link; 2], vec![0.0]);
+            Self { law, link, waiting: 0.0, rates, beside, now: Instant::ZERO, period: 0 }
         }
 
         /// So many periods of 20 ms; gives the longest wait in milliseconds and what came, of the link.
@@ -268,15 +315,10 @@ mod tests {
                 self.waiting += sent - came;
                 let wait = Duration::from_secs_f64(self.waiting / self.link);
                 self.now += Duration::from_millis(20);
-                self.law.end_period(
-                    self.now,
-                    Bytes::new(came as u64),
-                    Some(wait + self.longer),
-                    ROUND,
-                );
-                if self.law.take_refuted() {
-                    self.longer = Duration::ZERO;
-                }
+                let beside = self.beside[self.period % self.beside.len()];
+                self.period += 1;
+                let measured = wait + Duration::from_secs_f64(beside * 1e-3);
+                self.law.end_period(self.now, Bytes::new(came as u64), Some(measured), ROUND);
                 self.rates.push(self.law.rate.unwrap_or(1.5 * self.link));
                 (longest, total) = (longest.max(wait.as_millis_f64()), total + came);
             }
@@ -315,12 +357,50 @@ mod tests {
     fn a_path_that_becomes_longer_is_no_queue() {
         let mut fluid = Fluid::new(2.5e6);
         fluid.play(200);
-        fluid.longer = Duration::from_millis(25);
-        fluid.play(50);
-        assert_eq!(fluid.longer, Duration::ZERO, "refuted within a second");
-        fluid.play(50);
+        fluid.beside = vec![25.0];
+        fluid.play(100);
         let (longest, used) = fluid.play(100);
-        assert!(longest < 15.0 && used > 0.95, "{longest} ms, {used}");
+        assert!((0.5..6.0).contains(&longest) && used > 0.97, "{longest} ms, {used}");
+        assert!(fluid.law.wait() < Duration::from_millis(5), "{}", fluid.law.wait());
+        // Nor is one that becomes shorter again.
+        fluid.beside = vec![0.0];
+        fluid.play(100);
+        let (longest, used) = fluid.play(100);
+        assert!((0.5..8.0).contains(&longest) && used > 0.97, "{longest} ms, {used}");
+    }
+
+    #[test]
+    fn jitter_is_no_queue_and_a_queue_is_found_in_it() {
+        let mut fluid = Fluid::new(2.5e6);
+        let draws = (0..97).map(|n| f64::from(n * 37 % 97) / 97.0 * 18.0);
+        fluid.beside = draws.collect();
+        fluid.play(400);
+        let (longest, used) = fluid.play(400);
+        assert!((0.5..40.0).contains(&longest) && used > 0.95, "{longest} ms, {used}");
+        fluid.link = 1.25e6;
+        fluid.play(100);
+        let (longest, used) = fluid.play(200);
+        assert!((0.5..40.0).contains(&longest) && used > 0.95, "{longest} ms, {used}");
+    }
+
+    /// Packets wait 20 ms now and then, and what comes differs from moment to moment, or does not.
+    #[test]
+    fn where_a_link_varies_more_may_wait() {
+        let mut law = LinkRate::default();
+        let mut now = Instant::ZERO;
+        let mut play = |law: &mut LinkRate, came: [u64; 2]| {
+            for period in 0..400 {
+                now += Duration::from_millis(20);
+                let wait = if period % 20 < 16 { 20 } else { 0 };
+                let (came, wait) = (Bytes::new(came[period / 2 % 2]), Duration::from_millis(wait));
+                law.end_period(now, came, Some(wait), ROUND);
+            }
+            (law.variation(), law.target().as_millis_f64())
+        };
+        let (variation, target) = play(&mut law, [75_000, 25_000]);
+        assert!((0.3..0.7).contains(&variation) && target > 30.0, "{variation}, {target} ms");
+        let (variation, target) = play(&mut law, [50_000, 50_000]);
+        assert!(variation < 0.01 && target < 5.0, "{variation}, {target} ms");
     }
 
     #[test]

@@ -1,0 +1,142 @@
+//! What is measured as a wait, and what of it is a queue: noise is taken off.
+//!
+//! Source: ours. A wait is a loop less the smallest loop, so jitter makes it longer, and a path that has become longer, too.
+//! Model: the mean of the last `n` waits, `n` as large as the noise wants, less the floor, which is the mean that was left when
+//! nothing could wait. Waits that follow each other without noise are `n = 1`: each counts at once.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | noise | the mean difference of two waits that follow, by 1/16 | RFC 3550 section 6.4.1 (jitter) |
+//! | a difference counts as at most | four times the noise and 2 ms | ours: a queue that builds up is no noise |
+//! | `n` | such that three times the noise of the mean is 4 ms, 1 to 16 | ours: three deviations; the noise of a mean is less by the root of `n` |
+//! | the mean is from the last wait | at most three times the noise | ours: a link that has slowed down does not wait for the mean, nor does a queue that has drained |
+//! | the floor rises where nothing can wait | by 1/16 | ours |
+//! | and falls | to a mean that is below it by three times its noise, else where nothing can wait | ours |
+
+use gameway_units::Duration;
+
+const NOISE_PARTS: i64 = 16;
+const MAX_NOISES: i64 = 4;
+const NOISE_LESS: Duration = Duration::from_millis(2);
+const NOISES: f64 = 3.0;
+const WANTED: Duration = Duration::from_millis(4);
+const MAX_MEAN: f64 = 16.0;
+const FAR_NOISES: i64 = 3;
+const FLOOR_PARTS: i64 = 16;
+
+/// See the module's head.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Floor {
+    last: Option<Duration>,
+    noise: Duration,
+    /// The same while packets seemed to wait: it may be a queue that changes.
+    unsure: Duration,
+    mean: Duration,
+    floor: Duration,
+}
+
+impl Floor {
+    /// So long packets seem to have waited.
+    pub fn on_wait(&mut self, wait: Duration, stands: bool) {
+        let Some(last) = self.last.replace(wait) else {
+            self.mean = wait;
+            return;
+        };
+        let differs = (wait - last).max(last - wait);
+        let noise = if stands { &mut self.unsure } else { &mut self.noise };
+        let differs = differs.min(*noise * MAX_NOISES + NOISE_LESS);
+        *noise = *noise + (differs - *noise) / NOISE_PARTS;
+        if !stands {
+            self.unsure = self.noise;
+        }
+        let mean = self.mean + (wait - self.mean).mul_f64(1.0 / self.length());
+        let most = self.noise * FAR_NOISES;
+        self.mean = mean.max(wait - most).min(wait + most);
+        if self.mean < self.floor - self.margin() {
+            self.floor = self.mean.max(Duration::ZERO);
+        }
+    }
+
+    /// Of how many waits the mean is.
+    fn length(&self) -> f64 {
+        let noises = NOISES * self.noise.as_secs_f64() / WANTED.as_secs_f64();
+        (noises * noises).clamp(1.0, MAX_MEAN)
+    }
+
+    /// So long a queue has to be there to be seen, if a wait is told each `period`.
+    pub fn lag(&self, period: Duration) -> Duration {
+        period.mul_f64(self.length())
+    }
+
+    /// By how much the mean may be off.
+    pub fn margin(&self) -> Duration {
+        self.noise.mul_f64(NOISES / self.length().sqrt())
+    }
+
+    /// How long packets wait.
+    pub fn excess(&self) -> Duration {
+        (self.mean - self.floor).max(Duration::ZERO)
+    }
+
+    /// Nothing can wait.
+    pub fn on_drained(&mut self) {
+        self.floor = self.floor + (self.mean - self.floor) / FLOOR_PARTS;
+    }
+
+    /// What is measured has shown to be no queue.
+    pub fn learn(&mut self) {
+        self.floor = self.mean;
+        self.noise = self.noise.max(self.unsure);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(millis: f64) -> Duration {
+        Duration::from_secs_f64(millis * 1e-3)
+    }
+
+    #[test]
+    fn without_noise_each_wait_counts_at_once() {
+        let mut floor = Floor::default();
+        for wait in [0.0, 0.5, 3.0, 1.0, 12.0] {
+            floor.on_wait(millis(wait), false);
+            assert_eq!(floor.excess(), millis(wait));
+        }
+    }
+
+    #[test]
+    fn what_has_shown_to_be_no_queue_is_taken_off_until_it_is_gone() {
+        let mut floor = Floor::default();
+        (0..200).for_each(|n| floor.on_wait(millis(f64::from(n * 7 % 11)), true));
+        assert!(floor.excess() > millis(2.0), "{}", floor.excess());
+        floor.learn();
+        let mut most = Duration::ZERO;
+        for n in 0..200 {
+            floor.on_wait(millis(f64::from(n * 7 % 11)), false);
+            most = most.max(floor.excess());
+        }
+        assert!(most < millis(4.0) && most <= floor.margin(), "{most}, {}", floor.margin());
+        // A queue of 80 ms counts at once, and one of 10 ms soon.
+        let mut other = floor;
+        other.on_wait(millis(80.0), false);
+        assert!(other.excess() > millis(30.0), "{}", other.excess());
+        (0..20).for_each(|n| floor.on_wait(millis(10.0 + f64::from(n * 7 % 11)), true));
+        assert!(floor.excess() > floor.margin(), "{} of {}", floor.excess(), floor.margin());
+        // The jitter ends.
+        (0..100).for_each(|_| floor.on_wait(Duration::ZERO, false));
+        floor.on_wait(millis(3.0), false);
+        assert!(floor.excess() > millis(2.0), "{}", floor.excess());
+    }
+
+    #[test]
+    fn where_nothing_can_wait_the_floor_rises() {
+        let mut floor = Floor::default();
+        (0..100).for_each(|_| floor.on_wait(millis(8.0), false));
+        assert_eq!(floor.excess(), millis(8.0));
+        (0..100).for_each(|_| floor.on_drained());
+        assert!(floor.excess() < millis(0.1), "{}", floor.excess());
+    }
+}
