@@ -13,15 +13,15 @@
 //! | idle, closed or not yet open | 240 s | RFC 5382 REQ-5: not less than 4 min |
 //!
 //! When it is full, a connection on which nothing was both sent and answered goes first, then the one that
-//! was silent longest: a flood of bogus segments forgets itself. What is forgotten and comes again is a
+//! was silent longest ([`LruMap`]): a flood of bogus segments forgets itself. What is forgotten and comes again is a
 //! connection that is first seen in its middle.
 
 use crate::direction::{Direction, Limit, Shift};
 use crate::loop_time::Loops;
+use crate::lru::LruMap;
 use crate::segment::{MAX_SHIFT, Segment};
 use gameway_path::{Endpoint, Header};
 use gameway_units::{Duration, Instant};
-use std::collections::BTreeMap;
 
 const MAX_CONNECTIONS: usize = 1024;
 const ESTABLISHED_IDLE: Duration = Duration::from_secs(7440);
@@ -140,8 +140,7 @@ impl<S: Default> Connection<S> {
 /// See the module's head; `S` is what an algorithm keeps for each direction.
 #[derive(Debug, Clone)]
 pub struct FlowTable<S> {
-    connections: BTreeMap<Key, Connection<S>>,
-    most: usize,
+    connections: LruMap<Key, Connection<S>>,
     loops: Loops,
 }
 
@@ -155,7 +154,7 @@ impl<S: Default> FlowTable<S> {
     /// An empty table for so many connections, at least one.
     #[must_use]
     pub fn with_capacity(most: usize) -> Self {
-        Self { connections: BTreeMap::new(), most: most.max(1), loops: Loops::Smallest }
+        Self { connections: LruMap::new(most), loops: Loops::Smallest }
     }
 
     /// The same, where the queue that counts stands between the gateway and the senders.
@@ -174,15 +173,13 @@ impl<S: Default> FlowTable<S> {
         wanted: impl FnOnce(&mut Direction<S>) -> Option<u64>,
     ) -> bool {
         let (key, side) = key_of(&segment.header);
-        if !self.connections.contains_key(&key) {
-            if segment.flags.rst {
-                return false;
-            }
-            self.make_room();
+        if segment.flags.rst && self.connections.find(&key).is_none() {
+            return false;
         }
         let loops = self.loops;
         let new = || Connection::new(now, [Shift::AtLeast(0); 2], loops);
-        let connection = self.connections.entry(key).or_insert_with(new);
+        let place = self.connections.find_or_insert(key, new);
+        let connection = self.connections.at(place);
         connection.last_seen = now;
         if segment.flags.syn {
             connection.on_syn(now, side, segment);
@@ -192,21 +189,15 @@ impl<S: Default> FlowTable<S> {
         }
         connection.closed |= segment.flags.rst || segment.flags.fin;
         connection.directions[side].on_data(now, segment, in_queue);
+        let is_established = connection.is_established();
+        self.connections.protect(place, is_established);
+        let connection = self.connections.at(place);
         if !segment.flags.ack {
             return false;
         }
         let data = &mut connection.directions[1 - side];
         let wanted = wanted(data);
         data.on_ack(now, segment, wanted)
-    }
-
-    fn make_room(&mut self) {
-        if self.connections.len() < self.most {
-            return;
-        }
-        let worth = |(_, one): &(&Key, &Connection<S>)| (one.is_established(), one.last_seen);
-        let least = self.connections.iter().min_by_key(worth).map(|(key, _)| *key);
-        least.and_then(|key| self.connections.remove(&key));
     }
 
     /// Forgets connections that have been silent for long.

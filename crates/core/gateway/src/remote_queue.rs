@@ -22,11 +22,12 @@
 //! Connections without timestamps say nothing.
 
 use crate::loop_time::Smallest;
+use crate::lru::LruMap;
 use crate::segment::{Segment, ahead};
 use crate::stamps::Stamps;
 use gameway_path::{Endpoint, Header};
 use gameway_units::{Duration, Instant};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 const MAX_CONNECTIONS: usize = 1024;
 const MEMORY: Duration = Duration::from_secs(300);
@@ -39,10 +40,9 @@ const MAX_PAUSES: usize = 64;
 const MIN_PAUSE: Duration = Duration::from_millis(2);
 
 /// Which queue is read off the loops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     /// Between the servers and here: an acknowledgment of the home starts a loop, data ends it.
-    #[default]
     InFront,
     /// Between here and the machines of the home: data starts a loop, its acknowledgment ends it.
     Behind,
@@ -89,7 +89,6 @@ struct Download {
     /// Of this period.
     bytes: u64,
     wait: Option<Duration>,
-    last_seen: Instant,
 }
 
 impl Download {
@@ -155,10 +154,10 @@ impl Download {
 }
 
 /// By their ends, outside and at home.
-type Downloads = BTreeMap<[Endpoint; 2], Download>;
+type Downloads = LruMap<[Endpoint; 2], Download>;
 
 /// See the module's head.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RemoteQueue {
     side: Side,
     downloads: Downloads,
@@ -167,6 +166,18 @@ pub struct RemoteQueue {
     known: Option<(Instant, Duration)>,
     /// The longest way to a server and back of the connections that told, without what waits.
     longest_path: Option<Duration>,
+}
+
+impl Default for RemoteQueue {
+    fn default() -> Self {
+        Self {
+            side: Side::InFront,
+            downloads: LruMap::new(MAX_CONNECTIONS),
+            pauses: Pauses::default(),
+            known: None,
+            longest_path: None,
+        }
+    }
 }
 
 impl RemoteQueue {
@@ -179,7 +190,7 @@ impl RemoteQueue {
     /// A segment passes, towards the home or from it, with the windows that its sender wrote or others.
     pub fn on_segment(&mut self, now: Instant, to_home: bool, segment: &Segment) {
         let known = self.known(now);
-        let download = seen(&mut self.downloads, now, to_home, &segment.header);
+        let download = seen(&mut self.downloads, to_home, &segment.header);
         let is_data = to_home && (segment.length > 0 || segment.flags.syn);
         if is_data {
             download.bytes += u64::from(segment.length);
@@ -199,7 +210,7 @@ impl RemoteQueue {
     /// An echo request of the home passes, or the reply to it: a loop like that of a stamp.
     pub fn on_echo(&mut self, now: Instant, to_home: bool, header: Header, echo: u32) {
         let known = self.known(now);
-        let echoes = seen(&mut self.downloads, now, to_home, &header);
+        let echoes = seen(&mut self.downloads, to_home, &header);
         if !to_home {
             echoes.stamps.start(now, echo, None);
         } else if let Some(looped) = echoes.stamps.echoed(now, echo) {
@@ -254,21 +265,11 @@ impl RemoteQueue {
 }
 
 /// The connection of a packet that passes now; a new one takes the place of the one that was silent longest.
-fn seen<'a>(
-    downloads: &'a mut Downloads,
-    now: Instant,
-    to_home: bool,
-    header: &Header,
-) -> &'a mut Download {
+fn seen<'a>(downloads: &'a mut Downloads, to_home: bool, header: &Header) -> &'a mut Download {
     let Header { source, destination, .. } = *header;
     let key = if to_home { [source, destination] } else { [destination, source] };
-    if !downloads.contains_key(&key) && downloads.len() >= MAX_CONNECTIONS {
-        let oldest = downloads.iter().min_by_key(|(_, one)| one.last_seen);
-        oldest.map(|(key, _)| *key).and_then(|key| downloads.remove(&key));
-    }
-    let download = downloads.entry(key).or_default();
-    download.last_seen = now;
-    download
+    let place = downloads.find_or_insert(key, Download::default);
+    downloads.at(place)
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 //! |---|---|---|
 //! | memory of waits | 1 min | what a person who looks has felt |
 //! | from one remembered wait to the next | 100 ms | 600 are enough for a 99th percentile, however short the periods are |
-//! | connections | 4096 | 1 MB; more have their bytes in the sums alone |
+//! | connections | 4096 | 1 MB; of more those are kept that were seen last, and the bytes of all are in the sums |
 //! | connections that are told | 50 | those with the highest rates; a page of a terminal |
 
 use crate::record::{Datagram, Record};
 use crate::status::{Connection, WaitMinute};
-use gameway_gateway::Limit;
+use gameway_gateway::{Limit, LruMap};
 use gameway_path::{Dscp, Endpoint, Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
@@ -67,7 +67,7 @@ struct Flow {
 #[derive(Debug)]
 pub struct Watch {
     waits: Waits,
-    flows: BTreeMap<Header, Flow>,
+    flows: LruMap<Header, Flow>,
     /// On the wire, to the home and from it, since the last time that rates were taken.
     passed: [Bytes; 2],
     rates: [Rate; 2],
@@ -79,7 +79,7 @@ impl Default for Watch {
     fn default() -> Self {
         Self {
             waits: Waits::default(),
-            flows: BTreeMap::new(),
+            flows: LruMap::new(MAX_CONNECTIONS),
             passed: [Bytes::ZERO; 2],
             rates: [Rate::ZERO; 2],
             taken: Instant::ZERO,
@@ -113,10 +113,8 @@ impl Watch {
     }
 
     fn add(&mut self, header: Header, size: Bytes, is_left_alone: bool) {
-        if self.flows.len() >= MAX_CONNECTIONS && !self.flows.contains_key(&header) {
-            return;
-        }
-        let flow = self.flows.entry(header).or_default();
+        let place = self.flows.find_or_insert(header, Flow::default);
+        let flow = self.flows.at(place);
         flow.bytes = flow.bytes.saturating_add(size);
         flow.is_left_alone = is_left_alone;
     }
@@ -269,5 +267,23 @@ mod tests {
         let (told, more) = watch.connections(at(1000));
         assert_eq!((told.len(), more), (MAX_TOLD, MAX_CONNECTIONS - MAX_TOLD));
         assert!(told.is_sorted_by(|one, next| one.rate_bps > next.rate_bps));
+    }
+
+    /// A download that begins beside more small ones than the table has is told of.
+    #[test]
+    fn a_download_among_many_small_ones_is_kept() {
+        let mut watch = Watch::default();
+        for index in 0..20_000_u32 {
+            let mut small = record(0, 1, true);
+            small.segment.header.source.port = u16::try_from(index).expect("a port");
+            watch.on_record(&small, false);
+            if index >= 6_000 && index % 1_000 == 0 {
+                watch.on_record(&record(1, 1_000, true), false);
+            }
+        }
+        watch.take_rates(at(1000));
+        let (told, more) = watch.connections(at(1000));
+        assert_eq!(told[0].rate_bps, 14 * 8 * 1_040);
+        assert_eq!(more, MAX_CONNECTIONS - MAX_TOLD);
     }
 }
