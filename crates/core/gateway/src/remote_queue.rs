@@ -162,7 +162,9 @@ pub struct RemoteQueue {
     side: Side,
     downloads: Downloads,
     pauses: Pauses,
-    /// The last that [`Self::take_wait`] gave, and when data had come last.
+    /// When data or the reply to an echo request came last.
+    came: Instant,
+    /// The last that [`Self::take_wait`] gave, and when that was.
     known: Option<(Instant, Duration)>,
     /// The longest way to a server and back of the connections that told, without what waits.
     longest_path: Option<Duration>,
@@ -174,6 +176,7 @@ impl Default for RemoteQueue {
             side: Side::InFront,
             downloads: LruMap::new(MAX_CONNECTIONS),
             pauses: Pauses::default(),
+            came: Instant::ZERO,
             known: None,
             longest_path: None,
         }
@@ -193,6 +196,7 @@ impl RemoteQueue {
         let download = seen(&mut self.downloads, to_home, &segment.header);
         let is_data = to_home && (segment.length > 0 || segment.flags.syn);
         if is_data {
+            self.came = now;
             download.bytes += u64::from(segment.length);
         }
         match (self.side, to_home) {
@@ -213,7 +217,10 @@ impl RemoteQueue {
         let echoes = seen(&mut self.downloads, to_home, &header);
         if !to_home {
             echoes.stamps.start(now, echo, None);
-        } else if let Some(looped) = echoes.stamps.echoed(now, echo) {
+            return;
+        }
+        self.came = now;
+        if let Some(looped) = echoes.stamps.echoed(now, echo) {
             // A reply waits for nobody: pauses of others say nothing of it.
             echoes.on_loop(now, looped, &Pauses::default(), known);
         }
@@ -247,7 +254,7 @@ impl RemoteQueue {
             2 * below >= total
         };
         let wait = waits.iter().find(half).map(|(wait, _)| *wait);
-        self.known = wait.map(|wait| (self.pauses.last_data, wait)).or(self.known);
+        self.known = wait.map(|wait| (self.came, wait)).or(self.known);
         wait
     }
 

@@ -93,6 +93,45 @@ fn a_connection_that_begins_in_a_queue_does_not_take_it_for_its_path() {
     }
 }
 
+/// Data whose acknowledgments come back after these times, each.
+fn acknowledged(queue: &mut RemoteQueue, number: u16, from: i64, loops: &[i64]) {
+    let mut now = from;
+    for (index, looped) in loops.iter().enumerate() {
+        let (stamp, sequence) = ((now + 1) as u32, (from * 1000) as u32 + 1000 * index as u32);
+        queue.on_segment(at(now), true, &segment(number, true, (stamp, 0), sequence));
+        now += looped;
+        let end = sequence + 1000;
+        queue.on_segment(at(now), false, &segment(number, false, (0, stamp), end));
+    }
+}
+
+#[test]
+fn a_connection_that_begins_in_the_queue_behind_does_not_take_it_for_its_path() {
+    for (pause, expected) in [(0, 35), (500, 15)] {
+        let mut queue = RemoteQueue::behind();
+        acknowledged(&mut queue, 1, 1000, &[2, 22, 22, 22, 22]);
+        assert_eq!(queue.take_wait(), Some(Duration::from_millis(20)));
+        acknowledged(&mut queue, 2, 1090 + pause, &[22, 37, 37, 37, 37]);
+        let wait = queue.take_wait();
+        assert_eq!(wait, Some(Duration::from_millis(expected)), "{pause} ms later");
+    }
+}
+
+#[test]
+fn pings_tell_a_connection_what_it_begins_in() {
+    for (pause, expected) in [(0, 35), (500, 15)] {
+        let mut queue = RemoteQueue::default();
+        for (number, (sent, looped)) in (0..).zip([(1000, 40), (1100, 60)]) {
+            queue.on_echo(at(sent), false, header(9, false), number);
+            queue.on_echo(at(sent + looped), true, header(9, true), number);
+        }
+        assert_eq!(queue.take_wait(), Some(Duration::from_millis(20)));
+        download(&mut queue, 1, 1160 + pause, &[60, 75, 75, 75, 75], 5);
+        let wait = queue.take_wait();
+        assert_eq!(wait, Some(Duration::from_millis(expected)), "{pause} ms later");
+    }
+}
+
 #[test]
 fn the_queue_is_seen_many_times_in_a_loop() {
     let mut queue = RemoteQueue::default();
