@@ -52,6 +52,11 @@ impl Front {
         self.wait.filter(|(at, _)| *at == now).map(|(_, wait)| wait)
     }
 
+    /// Whether a connection of TCP told in the last 200 ms.
+    pub fn hears_connections(&self, now: Instant) -> bool {
+        self.queue.told().is_some_and(|told| now.saturating_since(told) < MEMORY)
+    }
+
     /// The longest way to a server and back without what waits.
     pub fn longest_path(&self) -> Duration {
         self.queue.longest_path().unwrap_or_default()

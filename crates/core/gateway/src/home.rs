@@ -75,6 +75,12 @@ impl Home {
         Some(self.shaper.as_ref().map_or(wait, LinkRate::wait))
     }
 
+    /// Whether a connection of TCP told in the last 200 ms what waits in front of the home; else pings tell it alone.
+    #[must_use]
+    pub fn hears_connections(&self, now: Instant) -> bool {
+        self.front.hears_connections(now)
+    }
+
     /// Nothing is under control any more, for a driver that saw nothing and wrote no windows for a while; as
     /// [`Voap::start_over`]. The rate of the shaper stays.
     pub fn start_over(&mut self, now: Instant) {

@@ -162,6 +162,8 @@ pub struct RemoteQueue {
     side: Side,
     downloads: Downloads,
     pauses: Pauses,
+    /// When a connection told last, not by echoes of pings.
+    told: Option<Instant>,
     /// When data or the reply to an echo request came last.
     came: Instant,
     /// The last that [`Self::take_wait`] gave, and when that was.
@@ -176,6 +178,7 @@ impl Default for RemoteQueue {
             side: Side::InFront,
             downloads: LruMap::new(MAX_CONNECTIONS),
             pauses: Pauses::default(),
+            told: None,
             came: Instant::ZERO,
             known: None,
             longest_path: None,
@@ -208,6 +211,9 @@ impl RemoteQueue {
             (Side::Behind, true) if is_data => download.on_data_behind(now, segment),
             (Side::Behind, false) => download.on_echoing(now, segment, &self.pauses, known),
             (_, true) => {}
+        }
+        if download.wait.is_some() {
+            self.told = Some(now);
         }
     }
 
@@ -256,6 +262,12 @@ impl RemoteQueue {
         let wait = waits.iter().find(half).map(|(wait, _)| *wait);
         self.known = wait.map(|wait| (self.came, wait)).or(self.known);
         wait
+    }
+
+    /// When a connection of TCP could tell last.
+    #[must_use]
+    pub const fn told(&self) -> Option<Instant> {
+        self.told
     }
 
     /// The longest way to a server and back, without what waits, of the connections that could tell last.

@@ -5,6 +5,7 @@
 //! | look at the ring | 5 ms | 1 Gb/s of small segments, 80 B each in the ring, are 0.6 MB in that time; it has 2 MiB |
 //! | packets of a look | 16384 at most | a heartbeat does not wait for whoever sends more than three million a second |
 //! | heartbeat | with each look | the data path gives up after a second |
+//! | pings come more often for | 1 s | after a period in which datagrams came at 1 Mb/s, and no connection of TCP told what waits |
 //! | look at the interface's addresses | 10 s | a provider gives others now and then |
 //!
 //! What the router itself sends to the home or hears from there passed no queue in front of the home: it is not looked at.
@@ -40,6 +41,8 @@ const REPORT: Duration = Duration::from_secs(1);
 const PING: Bytes = Bytes::new(84);
 /// A packet of 1500 B for the kernel's shapers.
 const ETHERNET: f64 = 1514.0 / 1500.0;
+const HURRY: Duration = Duration::from_secs(1);
+const MUCH: Rate = Rate::from_mbps(1);
 const OWN: Duration = Duration::from_secs(10);
 
 /// What the gateway is told.
@@ -110,6 +113,11 @@ struct Steering {
     /// The gateway's own, and its rate if that does not follow the link.
     queue: Option<(OwnQueue, Option<Rate>)>,
     pings: Option<Pings>,
+    /// Of datagrams to the home in this period, and when it began.
+    datagrams: Bytes,
+    period_start: Instant,
+    /// Until then, pings come more often.
+    hurry_until: Instant,
     /// The router's own addresses at the home's interface.
     own: Vec<IpAddr>,
 }
@@ -138,6 +146,9 @@ impl Steering {
             lowers_windows: config.mode != Mode::Shape,
             queue: config.queue.as_ref().map(install).transpose()?,
             pings: ping.map(Pings::start).transpose()?,
+            datagrams: Bytes::ZERO,
+            period_start: Instant::ZERO,
+            hurry_until: Instant::ZERO,
             own: Vec::new(),
         })
     }
@@ -157,9 +168,23 @@ impl Steering {
         self.watch.on_datagram(datagram);
         self.games.on_datagram(now, datagram);
         if datagram.to_home {
+            self.datagrams = self.datagrams.saturating_add(size);
             self.gateway.on_departure(now, size, Duration::ZERO);
         }
         self.gateway.on_packet(now, passage, &mut Packet::new(header, size, None));
+    }
+
+    /// Whether what comes is mostly what does not tell by itself how long it waited.
+    fn hurry(&mut self, now: Instant) {
+        let span = now.saturating_since(std::mem::replace(&mut self.period_start, now));
+        let came = std::mem::take(&mut self.datagrams);
+        let is_much = span > Duration::ZERO && came / span >= MUCH;
+        if is_much && !self.gateway.hears_connections(now) {
+            self.hurry_until = now.saturating_add(HURRY);
+        }
+        if let Some(pings) = &self.pings {
+            pings.hurry(now < self.hurry_until);
+        }
     }
 
     fn on_record(&mut self, now: Instant, record: &Record) {
@@ -219,6 +244,7 @@ impl Steering {
 
     /// A period has ended.
     fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), RunError> {
+        self.hurry(now);
         self.gateway.on_deadline(now, None);
         let followed = self.gateway.shaped_rate().map(on_ethernet);
         if let Some((queue, fixed)) = &mut self.queue
