@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "target" / "release" / "gameway-gateway"
 LAN = "lan"
+WAYS = {"down": ("-R",), "up": (), "both": ("--bidir",)}
+"""Which way data goes, as iperf3 is told."""
 TRANSLATION = """
 table ip home {
   chain out { type nat hook postrouting priority 100; oifname != "lan" masquerade; }
@@ -112,6 +114,8 @@ class Home:
     """Of the last download: seconds since its start, and milliseconds."""
     shares: list[tuple[float, float]] = field(default_factory=list)
     """Of the last download: seconds since its start, and Mb/s of payload."""
+    uploads: list[tuple[float, float]] = field(default_factory=list)
+    """The same of an upload beside it."""
 
     @contextmanager
     def gateway(self, *options: str) -> Iterator[Gateway]:
@@ -120,10 +124,13 @@ class Home:
             yield made
 
     @contextmanager
-    def download(self, seconds: int, *options: str, ping: tuple[str, ...] = ()) -> Iterator[None]:
+    def download(
+        self, seconds: int, *options: str, ping: tuple[str, ...] = (), way: str = "down"
+    ) -> Iterator[None]:
         """Download while something else is done; pings and shares are known afterwards."""
         echo = ["ping", "-n", "-D", "-i", "0.02", "-w", str(seconds), *ping, self.server]
-        fetch = ["iperf3", "-c", self.server, "-R", "-t", str(seconds), "-i", "0.5", "-J", *options]
+        fetch = ["iperf3", "-c", self.server, *WAYS[way], "-t", str(seconds)]
+        fetch += ["-i", "0.5", "-J", *options]
         began = time.time()
         pipe = subprocess.PIPE
         with (
@@ -139,9 +146,12 @@ class Home:
                     one.kill()
         found = re.findall(r"^\[([\d.]+)\] .* time=([\d.]+) ms$", echoed, re.MULTILINE)
         self.pings = [(float(at) - began, float(value)) for at, value in found]
-        self.shares = [
-            (one["sum"]["start"], one["sum"]["bits_per_second"] / 1e6) for one in told["intervals"]
+        sums = [
+            [(one[key]["start"], one[key]["bits_per_second"] / 1e6) for one in told["intervals"]]
+            for key in ("sum", "sum_bidir_reverse")
+            if key in told["intervals"][0]
         ]
+        self.shares, self.uploads = sums[-1], sums[0] if way == "both" else []
 
     def wait(self, share: float, since: float, until: float) -> float:
         """Give a quantile of the pings that came back within a span of the last download, in ms."""

@@ -36,6 +36,7 @@ mod link_rate;
 mod loop_time;
 mod lru;
 mod modes;
+mod one_way;
 mod remote_queue;
 mod sap_law;
 mod segment;

@@ -15,7 +15,11 @@
 //! | connections | 1024 | as in [`crate::FlowTable`] |
 //! | longest pause of a loop that counts | half of it | ours: where nothing comes for so long there is no queue, but a server that thinks |
 //! | pauses that are remembered | 64 of 2 ms or more | ours: 128 ms at the least, and a loop with so many counts |
+//! | the home sends, if a segment of it had | 500 B in the last second | ours: what is smaller asks for something |
 //! | memory of the smallest loop | 5 to 10 min | RFC 6817 section 4.2 (BASE_HISTORY: 10 intervals of a minute). A gateway that leaves 5 ms in the queue would take them for the path after a shorter one |
+//!
+//! Where the home sends data itself, acknowledgments wait behind that on their way, and a loop is longer than what waits in front of the home.
+//! While it does, a wait is no longer than what data took longer on its own way ([`OneWay`]).
 //!
 //! The wait of a period is the median over the connections that have a sample, by their bytes: what waits at a server's own
 //! bottleneck is no queue of this home, and a connection that began in a full queue knows a smallest loop that is too long.
@@ -23,6 +27,7 @@
 
 use crate::loop_time::Smallest;
 use crate::lru::LruMap;
+use crate::one_way::OneWay;
 use crate::segment::{Segment, ahead};
 use crate::stamps::Stamps;
 use gameway_path::{Endpoint, Header};
@@ -36,6 +41,8 @@ const PAUSES_PER_LOOP: i64 = 2;
 const FILTER: usize = 4;
 /// For so long the wait of the other connections is what a new one finds.
 const FRESH: Duration = Duration::from_millis(200);
+const SENDS: u32 = 500;
+const SENDS_FOR: Duration = Duration::from_secs(1);
 const MAX_PAUSES: usize = 64;
 const MIN_PAUSE: Duration = Duration::from_millis(2);
 
@@ -80,6 +87,7 @@ impl Pauses {
 #[derive(Debug, Clone, Default)]
 struct Download {
     stamps: Stamps,
+    one_way: OneWay,
     stamp: Option<u32>,
     acknowledged: Option<u32>,
     smallest: Smallest,
@@ -127,6 +135,15 @@ impl Download {
         }
     }
 
+    /// Data comes; `sends`: its loops may have waited on the way from home.
+    fn on_own_way(&mut self, now: Instant, segment: &Segment, sends: bool) {
+        let Some(stamps) = segment.timestamps else { return };
+        let waited = self.one_way.on_data(now, stamps.value);
+        if let (true, Some(wait), Some(waited)) = (sends, &mut self.wait, waited) {
+            *wait = (*wait).min(waited);
+        }
+    }
+
     /// A loop has ended that took so long, and began then.
     fn on_loop(
         &mut self,
@@ -162,6 +179,8 @@ pub struct RemoteQueue {
     side: Side,
     downloads: Downloads,
     pauses: Pauses,
+    /// When the home sent much data last.
+    sent: Option<Instant>,
     /// When a connection told last, not by echoes of pings.
     told: Option<Instant>,
     /// When data or the reply to an echo request came last.
@@ -178,6 +197,7 @@ impl Default for RemoteQueue {
             side: Side::InFront,
             downloads: LruMap::new(MAX_CONNECTIONS),
             pauses: Pauses::default(),
+            sent: None,
             told: None,
             came: Instant::ZERO,
             known: None,
@@ -202,11 +222,16 @@ impl RemoteQueue {
             self.came = now;
             download.bytes += u64::from(segment.length);
         }
+        if !to_home && segment.length >= SENDS {
+            self.sent = Some(now);
+        }
+        let sends = self.sent.is_some_and(|sent| now.saturating_since(sent) < SENDS_FOR);
         match (self.side, to_home) {
             (Side::InFront, false) => download.on_home(now, segment),
             (Side::InFront, true) if is_data => {
                 self.pauses.on_data(now);
                 download.on_echoing(now, segment, &self.pauses, known);
+                download.on_own_way(now, segment, sends);
             }
             (Side::Behind, true) if is_data => download.on_data_behind(now, segment),
             (Side::Behind, false) => download.on_echoing(now, segment, &self.pauses, known),
