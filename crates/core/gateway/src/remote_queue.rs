@@ -19,7 +19,8 @@
 //! | memory of the smallest loop | 5 to 10 min | RFC 6817 section 4.2 (BASE_HISTORY: 10 intervals of a minute). A gateway that leaves 5 ms in the queue would take them for the path after a shorter one |
 //!
 //! Where the home sends data itself, acknowledgments wait behind that on their way, and a loop is longer than what waits in front of the home.
-//! While it does, a wait is no longer than what data took longer on its own way ([`OneWay`]).
+//! While it does, a wait is no longer than what data took longer on its own way ([`OneWay`]), and a connection of which that is not known
+//! says nothing.
 //!
 //! The wait of a period is the median over the connections that have a sample, by their bytes: what waits at a server's own
 //! bottleneck is no queue of this home, and a connection that began in a full queue knows a smallest loop that is too long.
@@ -139,8 +140,8 @@ impl Download {
     fn on_own_way(&mut self, now: Instant, segment: &Segment, sends: bool) {
         let Some(stamps) = segment.timestamps else { return };
         let waited = self.one_way.on_data(now, stamps.value);
-        if let (true, Some(wait), Some(waited)) = (sends, &mut self.wait, waited) {
-            *wait = (*wait).min(waited);
+        if sends {
+            self.wait = self.wait.zip(waited).map(|(wait, waited)| wait.min(waited));
         }
     }
 

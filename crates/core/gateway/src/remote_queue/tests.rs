@@ -132,6 +132,38 @@ fn pings_tell_a_connection_what_it_begins_in() {
     }
 }
 
+/// Loops of 60 ms and of 90 ms from 2 s on, each filled with data of a server whose clock ticks each millisecond; what is longer is
+/// `on_its_way` of the data, or else of the acknowledgments. Gives what is told at the end.
+fn beside_an_upload(sends: bool, on_its_way: i64) -> Option<Duration> {
+    let mut queue = RemoteQueue::default();
+    let mut told = None;
+    for step in 0..800 {
+        let now = 5 * step;
+        let (longer, waited) = if now >= 2_000 { (30, on_its_way) } else { (0, 0) };
+        let sequence = 1_000 * step as u32;
+        let acknowledges = segment(1, false, (now as u32 + 1, 0), sequence);
+        queue.on_segment(at(now), false, &acknowledges);
+        if sends {
+            let upload = Segment { length: 1_000, ..segment(2, false, (0, 0), sequence) };
+            queue.on_segment(at(now), false, &upload);
+        }
+        let echo = (now - 60 - longer + 1).max(0) as u32;
+        let data = segment(1, true, ((now - waited) as u32 + 7, echo), sequence);
+        queue.on_segment(at(now), true, &data);
+        told = queue.take_wait().or(told);
+    }
+    told
+}
+
+#[test]
+fn what_acknowledgments_wait_behind_an_upload_is_no_queue_in_front_of_the_home() {
+    let most = Duration::from_millis(1);
+    assert!(beside_an_upload(true, 0).is_some_and(|told| told <= most));
+    // The twins: it is the data that waits; and nobody sends, so that the loop is believed.
+    assert_eq!(beside_an_upload(true, 30), Some(Duration::from_millis(30)));
+    assert_eq!(beside_an_upload(false, 0), Some(Duration::from_millis(30)));
+}
+
 #[test]
 fn the_queue_is_seen_many_times_in_a_loop() {
     let mut queue = RemoteQueue::default();
