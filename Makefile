@@ -28,6 +28,7 @@ LIVE_RESULT = $(RESULT)-live$(if $(filter game,$(SOURCE)),-game)
 FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)$(shell pkg-config --exists libavcodec libavutil 2> /dev/null && command -v clang > /dev/null && echo ,libav)$(shell pkg-config --exists "x265 < 4" 2> /dev/null && command -v clang > /dev/null && echo ,x265)$(shell pkg-config --exists libpipewire-0.3 dbus-1 2> /dev/null && command -v clang > /dev/null && echo ,wayland)
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
+RUST_TEST = cargo test --release --workspace --quiet --features "$(CARGO_FEATURES)"
 MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 # What simulates: the whole build where there is one, else one without live streams, of less than half the work.
 SIMULATOR := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/develop,$(STAMPS)/simulator)
@@ -62,7 +63,7 @@ DASH_JS := python/gameway/live/video/dash.js
 PAGE := crates/product/webrtc/src/page.html
 GATEWAY_PAGE := crates/product/router/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke timed-test python-test long bench soak soak-live gateway reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke untimed-test rust-test python-test timed-test long bench soak soak-live gateway reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -120,7 +121,7 @@ reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
-test: quick-lint ready lint rust-test fuzz-smoke python-test timed-test ## everything that must hold
+test: quick-lint ready lint rust-build fuzz-smoke untimed-test timed-test ## everything that must hold
 
 # From nothing, the system's packages for tests and the player come while the module is compiled.
 ready: $(STAMPS)/live-tools
@@ -159,28 +160,36 @@ page-lint: $(STAMPS)/page-packages
 	@cmp web/page/dist/gateway/page.html $(GATEWAY_PAGE) || \
 	  { echo "$(GATEWAY_PAGE) is not what web/page makes: run make page" >&2; exit 1; }
 
-# The same cases each time, so that a failure comes from a change; `make properties` looks for new ones.
-rust-test: lint $(STAMPS)/test-tools
-	PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --release --workspace --quiet --features "$(CARGO_FEATURES)"
+rust-build: lint
+	$(RUST_TEST) --no-run
 
 # Of the crates as the module has them; `make long` compiles them with counters, by which inputs are guided.
-fuzz-smoke: rust-test
+fuzz-smoke: rust-build
 	SMALL=1 SECONDS_EACH=1 fuzz/smoke
+
+# Tests of Rust use one core of two on average, those of Python what is left: side by side they take two thirds of the time.
+# What they start is told nothing of this make.
+untimed-test: fuzz-smoke ## the tests of Rust and of Python that are not of times
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-test python-test
+
+# The same cases each time, so that a failure comes from a change; `make properties` looks for new ones.
+rust-test: $(STAMPS)/live $(STAMPS)/test-tools
+	MAKEFLAGS= PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python $(RUST_TEST)
 
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
 # first (python/tests/conftest.py); a file's are in one process.
-python-test: ready fuzz-smoke ## the tests of Python that are not of times
-	$(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
+python-test: ready
+	MAKEFLAGS= $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
 
 # Each has half a core, a core, or the machine for itself, by what it uses.
-timed-test: python-test ## the tests of times: of packets, frames and browsers
+timed-test: untimed-test ## the tests of times: of packets, frames and browsers
 	$(BIN)/pytest -m "timed and not long and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not long and alone"
 
 long: ready ## tests of which `make test` runs a shorter form: of Python, of encoders, and fuzzing
 	$(BIN)/pytest -m long
-	cargo test --release --workspace --quiet --features "$(CARGO_FEATURES)" --test all -- --ignored every_pattern
+	$(RUST_TEST) --test all -- --ignored every_pattern
 	fuzz/smoke
 
 # A mutant that survives is a line that no test of its crate holds. Each takes a build and the tests of a crate: seconds in

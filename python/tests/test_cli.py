@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import undrawn
 from conftest import SMALL
 
 import gameway as gw
@@ -16,11 +17,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+GAMEWAY = ("-m", "gameway")
+UNDRAWN = (undrawn.__file__,)
+"""The same, but figures of reports are compiled and not drawn."""
+
+
 def gameway(
-    *arguments: str, cwd: Path | None = None, **env: str
+    *arguments: str, cwd: Path | None = None, program: tuple[str, ...] = GAMEWAY, **env: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "gameway", *arguments],
+        [sys.executable, *program, *arguments],
         capture_output=True, text=True, check=False, cwd=cwd,
         env={**os.environ, "COLUMNS": "200", **env},
     )  # fmt: skip
@@ -90,15 +96,16 @@ def test_run_prints_a_summary_and_where_things_are(tmp_path: Path) -> None:
 def test_a_suite_is_reproduced_as_one_and_compared(tmp_path: Path) -> None:
     settings = ("--set", "duration=6 s", "--set", "controller=[pudica, gcc]", "--runs", "2")
     parts = ("--part", "constant", "--part", "deep-buffer", "--jobs", "2")
-    done = gameway("reproduce", "scoreboard", *settings, *parts, "--out", "out", cwd=tmp_path)
+    suite = ("reproduce", "scoreboard", *settings, *parts, "--out", "out")
+    done = gameway(*suite, cwd=tmp_path, program=UNDRAWN)
     assert done.returncode == 0, done.stderr
     assert "16 of 16 runs" in done.stderr
     assert "Who wins where" in done.stdout
     assert "Deep buffer" in done.stdout
     assert (tmp_path / "out" / "constant" / "manifest.json").is_file()
-    again = gameway("report", "out", cwd=tmp_path)
+    again = gameway("report", "out", cwd=tmp_path, program=UNDRAWN)
     assert "report: out/report.html" in again.stdout
-    beside = gameway("compare", "out/deep-buffer", cwd=tmp_path)
+    beside = gameway("compare", "out/deep-buffer", cwd=tmp_path, program=UNDRAWN)
     assert "report: out/deep-buffer/compare/report.html" in beside.stdout
     assert "has the least 95th percentile frame delay" in beside.stdout
 
@@ -117,7 +124,8 @@ def test_what_does_not_fit_a_suite_is_told(tmp_path: Path) -> None:
 
 def test_report_is_written_anew(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    first = gameway("run", "small.toml", "--runs", "1", "--out", "out", cwd=tmp_path)
+    run = ("run", "small.toml", "--runs", "1", "--out", "out")
+    first = gameway(*run, cwd=tmp_path, program=UNDRAWN)
     assert first.returncode == 0, first.stderr
     page = tmp_path / "out" / "report.html"
     page.unlink()

@@ -249,9 +249,16 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def finished(command: str, folder: Path, *, within: int = 100) -> str:
+GAMEWAY = ("-m", "gameway")
+UNDRAWN = (str(TESTS / "undrawn.py"),)
+"""The same, but figures of reports are compiled and not drawn."""
+
+
+def finished(
+    command: str, folder: Path, *, program: tuple[str, ...] = GAMEWAY, within: int = 100
+) -> str:
     """Run a command as a reader does; give what it printed."""
-    words = [sys.executable, "-m", "gameway", *shlex.split(command)[1:]]
+    words = [sys.executable, *program, *shlex.split(command)[1:]]
     done = subprocess.run(
         words, cwd=folder, capture_output=True, text=True, check=False, timeout=within
     )
@@ -273,7 +280,8 @@ def test_results_are_compared_and_told_anew(command: str, worked: Path, tmp_path
     (tmp_path / "results").mkdir()
     for name in re.findall(r"results/([\w-]+)", command):
         (tmp_path / "results" / name).symlink_to(worked / "results" / "my-link")
-    finished(command, tmp_path)
+    # What is drawn is drawn of `worked`.
+    finished(command, tmp_path, program=UNDRAWN)
 
 
 @pytest.mark.parametrize("command", of(FRAMES))

@@ -189,6 +189,7 @@ class Page:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 @NEEDS_CHROMIUM
 def test_the_page_shows_who_fills_the_queue_and_what_was_done(place: Home, tmp_path: Path) -> None:
     with (

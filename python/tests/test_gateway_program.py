@@ -158,6 +158,7 @@ def test_what_is_no_gateway_is_told_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_downloads_are_shown_and_those_of_a_rule_are_left_alone(tmp_path: Path) -> None:
     seconds = 7
     with home(*PATH) as place:

@@ -270,6 +270,7 @@ def test_a_simulated_run_without_a_stream_has_the_same_sections(tmp_path: Path) 
 
 
 @pytest.mark.timed
+@pytest.mark.light
 @needs_live
 @pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there")
 def test_an_evening_that_was_recorded_is_reported(tmp_path: Path) -> None:

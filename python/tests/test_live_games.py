@@ -117,6 +117,7 @@ def ends(found: dict[str, Any]) -> tuple[str, str]:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_a_game_is_found_by_what_it_does_and_downloads_are_none(
     place: Home, tmp_path: Path
 ) -> None:
@@ -170,6 +171,7 @@ def test_a_game_is_found_by_what_it_does_and_downloads_are_none(
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_rules_by_hand_overrule_and_marks_are_for_games_alone(place: Home, tmp_path: Path) -> None:
     seconds = 4
     rule = f'[[{{kind}}]]\nname = "mine"\nport = {PORT}\n'

@@ -44,6 +44,7 @@ def place() -> Iterator[Home]:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_what_fills_the_providers_queue_does_so_no_more(place: Home) -> None:
     seconds = 9
     with place.download(seconds, *FLOWS):
@@ -65,6 +66,7 @@ def test_what_fills_the_providers_queue_does_so_no_more(place: Home) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_traffic_goes_on_as_without_it_when_it_is_silent_or_killed(place: Home) -> None:
     # Silent from 4 s on, back at 8 s, killed at 12 s.
     phase, seconds = 4, 16
@@ -85,6 +87,7 @@ def test_traffic_goes_on_as_without_it_when_it_is_silent_or_killed(place: Home) 
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_an_interface_may_have_another_name_and_go_down_and_up(place: Home) -> None:
     seconds = 9
     link = ("-n", place.router, "link", "set")

@@ -33,7 +33,7 @@ CODE = re.compile(r"code for a new device: (\d{3}) (\d{3}) \(good once")
 FIELD = "document.getElementById('code')"
 ALERT = "document.querySelector('#pair [role=alert]')?.textContent ?? null"
 
-pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM]
+pytestmark = [pytest.mark.timed, pytest.mark.light, NEEDS_CHROMIUM]
 
 
 @dataclass

@@ -15,7 +15,7 @@ from test_play import eventually, play
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed]
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed, pytest.mark.light]
 WIDTH, HEIGHT = 320, 180
 CURSOR = "getComputedStyle(video).cursor"
 IMAGE = """(async () => {

@@ -22,6 +22,7 @@ HAS_TOOLS = all(map(shutil.which, ("Xvfb", "xterm", "xclip", "setxkbmap")))
 pytestmark = [
     NEEDS_CHROMIUM,
     pytest.mark.timed,
+    pytest.mark.light,
     pytest.mark.skipif(not HAS_TOOLS, reason="needs Xvfb, xterm, xclip and setxkbmap"),
 ]
 SIZE = "640x360"

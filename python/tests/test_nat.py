@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-pytestmark = [NEEDS_CHROMIUM, needs_live, NEEDS_TURN, pytest.mark.timed]
+pytestmark = [NEEDS_CHROMIUM, needs_live, NEEDS_TURN, pytest.mark.timed, pytest.mark.light]
 LIMIT_S = 5.0
 """A connection stands within this time."""
 PATIENCE_S = 20.0
