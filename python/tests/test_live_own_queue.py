@@ -98,7 +98,6 @@ def until(condition: Callable[[], bool], seconds: float = 10) -> None:
 
 
 @pytest.mark.timed
-@pytest.mark.light
 def test_a_queue_that_follows_the_link_keeps_the_providers_empty(tmp_path: Path) -> None:
     """Nobody has told it the link's rate."""
     file = tmp_path / "gateway.toml"
@@ -130,7 +129,6 @@ def test_a_queue_that_follows_the_link_keeps_the_providers_empty(tmp_path: Path)
 
 
 @pytest.mark.timed
-@pytest.mark.light
 def test_a_game_does_not_wait_beside_downloads_and_without_it_does(config: str) -> None:
     seconds = 10
     with home(*PATH) as place:

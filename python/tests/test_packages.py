@@ -32,6 +32,12 @@ from packages_fixture import (
 there = BUILT_WITH.is_file() and READ_BY_THE_BUILD.is_file()
 pytestmark = pytest.mark.skipif(not there, reason="needs a build: make setup")
 
+SHORT = (
+    "--set", "duration=20 s",
+    "--set", "competitor.download.start=5 s",
+    "--set", "competitor.download.stop=15 s",
+)  # fmt: skip
+"""Of the demo; `make packages` runs all of it."""
 BESIDES = {"Cargo.lock", "pyproject.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT"}
 
 
@@ -97,11 +103,11 @@ def test_the_wheel_runs_the_demo_as_the_checkout_does(wheel: Path, folder: Path)
     )
     assert Path(where.strip()) == packages_of(python) / "gameway" / "experiments"
 
-    ours = demo(python, folder / "of-the-wheel")
+    ours = demo(python, folder / "of-the-wheel", *SHORT)
     assert len(set(ours.values())) > 100  # else equality would say little
     assert (folder / "of-the-wheel" / "r" / "report.html").stat().st_size > 100_000
     checkout = OWN / "bin" / "python"
-    assert ours == demo(checkout, folder / "of-the-checkout", "--no-report")
+    assert ours == demo(checkout, folder / "of-the-checkout", "--no-report", *SHORT)
 
     # So is the code of an experiment, and of another one that it uses.
     page = "from importlib import import_module; import_module('gameway.experiments.%s.page').page"
