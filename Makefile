@@ -167,7 +167,7 @@ rust-build: lint
 fuzz-smoke: rust-build
 	SMALL=1 SECONDS_EACH=1 fuzz/smoke
 
-# Tests of Rust use one core of two on average, those of Python what is left: side by side they take two thirds of the time.
+# Tests of Rust use one core of two on average, those of Python are to have what is left.
 # What they start is told nothing of this make.
 untimed-test: fuzz-smoke ## the tests of Rust and of Python that are not of times
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-test python-test
