@@ -104,6 +104,101 @@ def test_each_table_has_what_the_lines_say(tmp_path: Path) -> None:
     assert results.summary().collect()["duration_ns"].to_list() == [3_250_000_000]
 
 
+OWN: dict[str, Any] = {
+    "rate": 16_000_000, "renewals": 0, "waits": [[0, 4000], [1000, 8000]],
+    "game": [10, 1000, 0, 0, 0], "others": [20, 1_000_000, 8000, 3, 5],
+}  # fmt: skip
+GAME = [9, "device 2", "server 3", "udp", "behaviour", None, 0.75, 8_000_000]
+
+
+def evening(folder: Path) -> gw.Results:
+    """Two games, of which one is found anew by a rule, and a queue that is put back once."""
+    by_rule = [*GAME[:4], "rule", "tv\x1b", 0.5, 8_000_000]
+    later = OWN | {"others": [30, 1_500_000, 0, 4, 5]}
+    anew = OWN | {"renewals": 1, "others": [5, 400_000, 0, 2, 0]}
+    file = written(
+        folder,
+        lines(
+            FIRST,
+            second(1.0, own=OWN, games=[GAME]),
+            second(2.0, own=later, games=[[*GAME[:6], 1.75, 4_000_000]], waits=[]),
+            second(3.0, own=anew, games=[by_rule], waits=[]),
+            second(4.0),
+            second(5.0, games=[GAME]),
+        ),
+    )
+    return convert(file, folder / "out").results
+
+
+def test_the_own_queue_is_a_bottleneck_with_its_classes(tmp_path: Path) -> None:
+    results = evening(tmp_path)
+    own = results.link().filter(pl.col("link") == "own queue").collect()
+    columns = ("capacity_bytes", "transmitted_bytes", "queue_max_bytes", "queue_mean_bytes")
+    sent = (1_001_000, 500_000, 401_000)
+    assert own.select(columns).rows() == [
+        (1_000_000, round(sent[at // 2] / 2), 18_000, 13_000.0) for at in range(6)
+    ]
+    bins = results.bins().filter(pl.col("flow") == "own queue, others").collect()
+    told = ("bin_start_ns", "received_bytes", "dropped_packets", "marked_packets")
+    assert bins.select(told).rows() == [
+        (500_000_000, None, 3, 5), (1_500_000_000, None, 1, 0), (2_500_000_000, None, 2, 0),
+    ]  # fmt: skip
+    waits = results.queue_delay().filter(pl.col("flow") != "home").collect()
+    counted = waits.group_by("flow").agg(pl.col("packets").sum(), pl.col("sum_ns").sum())
+    assert sorted(counted.rows()) == [
+        ("own queue, games", 6, 3_000_000), ("own queue, others", 6, 36_000_000),
+    ]  # fmt: skip
+    events = results.events().filter(pl.col("event") == "queue-renewed").collect()
+    assert events.select("time_ns", "flow", "value").rows() == [(3_000_000_000, "gateway", 1.0)]
+
+
+def test_a_game_has_a_row_for_each_time_and_what_it_waited(tmp_path: Path) -> None:
+    results = evening(tmp_path)
+    table = pl.read_parquet(next(results.path.glob("runs/*/games.parquet")))
+    name = "device 2 from server 3 (9)"
+    assert table.drop("received_bytes").rows() == [
+        # From a quarter second on; what waited in front, and 1 ms in the own queue.
+        (name, "udp", "behaviour", None, 250_000_000, 2_000_000_000, 16.0, 16.0),
+        # Nothing told of the queue in front.
+        (name, "udp", "rule", "tv?", 2_500_000_000, 3_000_000_000, None, None),
+        (name, "udp", "behaviour", None, 4_250_000_000, 5_000_000_000, 15.0, 15.0),
+    ]
+    assert table["received_bytes"].to_list() == [1_250_000, 500_000, 750_000]
+
+
+def test_a_report_says_what_the_evening_was_and_an_older_record_is_told_as_before(
+    tmp_path: Path,
+) -> None:
+    def page(results: gw.Results) -> str:
+        return gw.report.write(results, results.path / "report.html").read_text("utf-8")
+
+    told = (
+        "5 s were recorded. 5.00 MB came to the home, at most 8.0 Mb/s.",
+        "1 flow was a game (1 by behaviour and 1 by a rule), for 3 s together; 99 % of",
+        "of the readings are at most 16.0 ms of wait, and 1.25 ms in the own queue.",
+        "The gateway dropped 6 and marked 5 packets in its own queue.",
+        "In the own queue", "Games, by", "The own queue",
+    )  # fmt: skip
+    found = page(evening(tmp_path))
+    for text in told:
+        assert text in found, text
+    assert "No game stream" not in found
+    # The twin: lines without queue and games.
+    (tmp_path / "older").mkdir()
+    file = written(tmp_path / "older", lines(FIRST, second(1), second(2)))
+    older = convert(file, tmp_path / "older" / "out").results
+    assert not list(older.path.glob("runs/*/games.parquet"))
+    found = page(older)
+    assert "2 s were recorded." in found
+    assert not [text for text in told[1:] if text in found]
+    # A queue and no game is not the same as a record that tells of neither.
+    assert "No flow was taken for a game." not in found
+    (tmp_path / "quiet").mkdir()
+    file = written(tmp_path / "quiet", lines(FIRST, second(1, own=OWN), second(2, own=OWN)))
+    found = page(convert(file, tmp_path / "quiet" / "out").results)
+    assert "No flow was taken for a game." in found
+
+
 def test_addresses_are_devices_without_their_ports(tmp_path: Path) -> None:
     flows = [[at, f"[fd00::2]:{at}", "[2001:db8::1]:443", 8000, None] for at in (1, 2)]
     file = written(tmp_path, lines(FIRST | {"addresses": True}, second(1, to=16_000, flows=flows)))
@@ -179,6 +274,34 @@ def test_a_file_that_ends_at_any_byte_is_read_to_there(tmp_path: Path, at: int) 
             lines(FIRST, second(1, flows=[[1, "d", "s", 1.5, 1]])),
             "line 2: flows.0.rate_bps = 1.5 is no whole number",
         ),
+        (lines(FIRST, second(1, own=[])), "line 2: own = [] is no JSON object"),
+        (lines(FIRST, second(1, own=None)), "line 2: own is no JSON object"),
+        (lines(FIRST, second(1, own=OWN | {"rate": None})), "line 2: own.rate is missing"),
+        (
+            lines(FIRST, second(1, own=OWN | {"waits": [[1]]})),
+            "line 2: own.waits.0 = [1] is no list of what games and others waited",
+        ),
+        (
+            lines(FIRST, second(1, own=OWN | {"game": [0, 0, None, 0, 0]})),
+            "line 2: own.game.backlog_bytes is missing",
+        ),
+        (
+            lines(FIRST, second(1, own=OWN | {"others": [0, 0]})),
+            "line 2: own.others = [0, 0] is no list of sent_packets, sent_bytes,",
+        ),
+        (lines(FIRST, second(1, games=[[1]])), "line 2: games.0 = [1] is no list of number,"),
+        (
+            lines(FIRST, second(1, games=[GAME, [*GAME[:4], "luck", *GAME[5:]]])),
+            'line 2: games.1.by = "luck" is none of behaviour, dscp and rule',
+        ),
+        (
+            lines(FIRST, second(1, games=[[*GAME[:5], 7, *GAME[6:]]])),
+            "line 2: games.0.name = 7 is no text",
+        ),
+        (
+            lines(FIRST, second(1, games=[[*GAME[:6], -1, 0]])),
+            "line 2: games.0.for_s = -1 is no number between",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_by_line_and_field(
@@ -199,8 +322,18 @@ SCRAPS = st.one_of(
     ).map(lambda value: json.dumps(value).encode() + b"\n"),
     st.builds(
         lambda name, value: lines(SECOND | {name: value}),
-        st.sampled_from(list(SECOND)),
+        st.sampled_from([*SECOND, "own", "games"]),
         st.none() | st.integers() | st.floats() | st.lists(st.floats() | st.none(), max_size=3),
+    ),
+    st.builds(
+        lambda name, value: lines(SECOND | {"own": OWN | {name: value}}),
+        st.sampled_from(list(OWN)),
+        st.none() | st.integers() | st.lists(st.integers() | st.none(), max_size=5),
+    ),
+    st.builds(
+        lambda at, value: lines(SECOND | {"games": [[*GAME[:at], value, *GAME[at + 1 :]]]}),
+        st.integers(0, 7),
+        st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.integers()),
     ),
 )
 

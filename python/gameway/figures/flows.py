@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from gameway.figures.facets import FIGURE_WIDTH, STEPS, legend, plain, zoom
+from gameway.figures import evening
+from gameway.figures.evening import WIDTH, at, time_axis
+from gameway.figures.facets import STEPS, legend, plain, zoom
 from gameway.metrics.series import BIN_S
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 MAX_POINTS = 600
 """Of a line."""
 PING, GATEWAY = "ping", "gateway"
-WIDTH = FIGURE_WIDTH - 80
 SHARES = {"half": 0.5, "99 %": 0.99}
 MAX_STATES = 8
 """Variables of a gateway that are drawn."""
@@ -29,11 +30,19 @@ def flows_timeline(run: Run) -> Any:
     """The chart of one run: bitrates, waits, states of a gateway; None without traffic."""
     span_s = _span_s(run)
     drag = zoom()
-    parts = [_rates(run, span_s, drag), _waits(run, span_s), *_states(run, span_s)]
+    parts = [
+        _rates(run, span_s, drag),
+        evening.games(run),
+        _waits(run, span_s),
+        evening.own_queue(run, span_s, waits),
+        *_states(run, span_s),
+    ]
     shown = [part for part in parts if part is not None]
     if not shown:
         return None
-    return alt.vconcat(*shown, spacing=14).resolve_scale(x="shared", color="independent")
+    return alt.vconcat(*shown, spacing=14).resolve_scale(
+        x="shared", color="independent", strokeDash="independent"
+    )
 
 
 def _span_s(run: Run) -> float:
@@ -42,15 +51,12 @@ def _span_s(run: Run) -> float:
     return BIN_S * max(round(bins + 0.5), 1)
 
 
-def _at(column: str, span_s: float) -> pl.Expr:
-    return ((pl.col(column) / 1e9 / span_s).floor() * span_s).alias("time_s")
-
-
 def _rates(run: Run, span_s: float, drag: alt.Parameter) -> Any:
     bins = run.table("bins", ["bin_start_ns", "flow", "received_bytes"])
     rows = (
         bins.filter(pl.col("flow") != PING)
-        .group_by("flow", _at("bin_start_ns", span_s), maintain_order=True)
+        .drop_nulls("received_bytes")
+        .group_by("flow", at("bin_start_ns", span_s), maintain_order=True)
         .agg((pl.col("received_bytes").sum() * 8e-6 / span_s).round(3).alias("mbps"))
     )
     if rows.is_empty():
@@ -61,15 +67,17 @@ def _rates(run: Run, span_s: float, drag: alt.Parameter) -> Any:
     hue = alt.Color("flow:N", title="Flow", legend=legend())
     lines = _base(rows).mark_line(interpolate=STEPS)
     y = alt.Y("mbps:Q", title="Bitrate (Mb/s)")
-    chart = lines.encode(_time(), y, color=hue).add_params(drag)
-    return chart.properties(width=WIDTH, height=170)
+    chart = lines.encode(time_axis(), y, color=hue).add_params(drag)
+    limit = evening.shaper(run, span_s, y)
+    layered: Any = chart if limit is None else alt.layer(limit, chart)
+    return layered.properties(width=WIDTH, height=170)
 
 
 def waits(histogram: pl.DataFrame, span_s: float) -> pl.DataFrame:
     """Quantiles of queueing delay of each flow and span, in ms: upper edges of the buckets."""
     keys = ["flow", "time_s"]
     counted = (
-        histogram.group_by("flow", _at("window_start_ns", span_s), "delay_high_ns")
+        histogram.group_by("flow", at("window_start_ns", span_s), "delay_high_ns")
         .agg(pl.col("packets").cast(pl.Int64).sum())
         .sort(*keys, "delay_high_ns")
         .with_columns(pl.col("packets").sum().over(keys).alias("whole"))
@@ -86,13 +94,13 @@ def waits(histogram: pl.DataFrame, span_s: float) -> pl.DataFrame:
 
 
 def _waits(run: Run, span_s: float) -> Any:
-    histogram = run.table("queue_delay")
+    histogram = run.table("queue_delay").filter(~pl.col("flow").is_in(evening.FLOWS))
     if histogram.is_empty():
         return None
     window = histogram.select(pl.col("window_start_ns").unique().sort().diff().min()).item()
     rows = waits(histogram, max(span_s, (window or 0) / 1e9))
     encoding: dict[str, Any] = {
-        "x": _time(),
+        "x": time_axis(),
         "y": alt.Y("ms:Q", title="Packets waited (ms)"),
         "color": alt.Color("share:N", title="No longer waited", sort=list(SHARES), legend=legend()),
     }
@@ -108,18 +116,14 @@ def _states(run: Run, span_s: float) -> list[Any]:
     for variable in log["variable"].unique(maintain_order=True).sort().to_list()[:MAX_STATES]:
         rows = (
             log.filter(pl.col("variable") == variable)
-            .group_by(_at("time_ns", span_s), maintain_order=True)
+            .group_by(at("time_ns", span_s), maintain_order=True)
             .agg(pl.col("value").mean().round_sig_figs(4))
         )
         y = alt.Y("value:Q", title=str(variable).replace("_", " "))
-        line = _base(rows).mark_line(interpolate=STEPS).encode(_time(), y)
+        line = _base(rows).mark_line(interpolate=STEPS).encode(time_axis(), y)
         charts.append(line.properties(width=WIDTH, height=80))
     return charts
 
 
 def _base(rows: pl.DataFrame) -> alt.Chart:
     return alt.Chart(plain(rows))
-
-
-def _time() -> alt.X:
-    return alt.X("time_s:Q", title="Time (s)", scale=alt.Scale(nice=False))

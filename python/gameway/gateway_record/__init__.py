@@ -93,7 +93,8 @@ def _manifest(file: Path, record: Record, digest: str, run: str) -> dict[str, An
 
 def _spec(record: Record, tables: dict[str, Any]) -> dict[str, Any]:
     """Give what is known of the run; capacity, delays and congestion controls are not."""
-    flows = tables["bins"]["flow"].unique(maintain_order=True).sort().to_list()
+    had = tables["bins"].drop_nulls("received_bytes")
+    flows = had["flow"].unique(maintain_order=True).sort().to_list()
     return {
         "seed": 0,
         "duration": _core.format_duration(record.duration_ns),

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gameway.errors import InputError
+from gameway.gateway_record import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from gameway.gateway_record.parts import Game, OwnQueue
 
 VERSION = 1
 MAX_LINE = 65_536
@@ -61,6 +64,8 @@ class Second:
     lost: int
     skipped: int
     flows: tuple[Flow, ...]
+    own: OwnQueue | None
+    games: tuple[Game, ...]
     session: int
     """How often the gateway had begun anew before."""
 
@@ -83,7 +88,7 @@ class Record:
         return self.seconds[-1].end_ns
 
 
-class _Line:
+class Line:
     """A line with its place, for errors."""
 
     def __init__(self, file: Path, number: int, bytes_: bytes) -> None:
@@ -96,19 +101,23 @@ class _Line:
 
     @property
     def is_first(self) -> bool:
+        """Whether a gateway begins with it."""
         return isinstance(self.content, dict) and FIRST in self.content
 
     def wrong(self, name: str | None, problem: str, value: object = None) -> NoReturn:
+        """Refuse the line."""
         raise InputError(
             problem, file=self.file, line=self.number, field=name, value=value, hint=HINT
         )
 
     def value(self, name: str) -> Any:
+        """Give what it has under a name."""
         if name not in self.content:
             self.wrong(name, "is missing")
         return self.content[name]
 
     def real(self, name: str, most: float, value: Any = None) -> float:
+        """Give a number from 0 on: that of the name, or this one."""
         found = self.value(name) if value is None else value
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
         if not is_number or not math.isfinite(found) or not 0 <= found <= most:
@@ -116,28 +125,38 @@ class _Line:
         return float(found)
 
     def count(self, name: str, most: int = MAX_COUNT, value: Any = None) -> int:
+        """Give a whole number from 0 on: that of the name, or this one."""
         found = self.value(name) if value is None else value
         if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found <= most:
             self.wrong(name, f"is no whole number between 0 and {most}", found)
         return found
 
+    def given_count(self, name: str, value: Any, most: int = MAX_COUNT) -> int:
+        """Give this one, which a name in a list or table stands for."""
+        if value is None:
+            self.wrong(name, "is missing")
+        return self.count(name, most, value)
+
     def text(self, name: str, value: Any = None) -> str:
+        """Give a text that a terminal may show."""
         found = self.value(name) if value is None else value
         if not isinstance(found, str) or not 0 < len(found) <= MAX_NAME or not found.isprintable():
             self.wrong(name, f"is no text of 1 to {MAX_NAME} characters", found)
         return found
 
-    def items(self, name: str, most: int) -> list[Any]:
-        found = self.value(name)
+    def items(self, name: str, most: int, value: Any = None) -> list[Any]:
+        """Give a list."""
+        found = self.value(name) if value is None else value
         if not isinstance(found, list) or len(found) > most:
             self.wrong(name, f"is no list of at most {most}", found)
         return found
 
     def flow(self, at: int, item: Any) -> Flow:
-        parts = ("number", "device", "server", "rate_bps", "limit_bytes")
-        if not isinstance(item, list) or len(item) != len(parts):
-            self.wrong(f"flows.{at}", f"is no list of {', '.join(parts)}", item)
-        names = [f"flows.{at}.{part}" for part in parts]
+        """Give a connection."""
+        of_flow = ("number", "device", "server", "rate_bps", "limit_bytes")
+        if not isinstance(item, list) or len(item) != len(of_flow):
+            self.wrong(f"flows.{at}", f"is no list of {', '.join(of_flow)}", item)
+        names = [f"flows.{at}.{part}" for part in of_flow]
         for name, one in zip(names[:-1], item, strict=False):
             if one is None:
                 self.wrong(name, "is missing")
@@ -183,14 +202,14 @@ def read(file: Path) -> Record:
     return reader.record
 
 
-def _pairs(file: Path) -> Iterator[tuple[_Line, _Line | None]]:
+def _pairs(file: Path) -> Iterator[tuple[Line, Line | None]]:
     """Give each line with the one behind it; one that a gateway ended by a new line is none."""
     try:
         with file.open("rb") as lines:
             before, number = None, 0
             while found := lines.readline(MAX_LINE + 1):
                 number += 1
-                line = _Line(file, number, found)
+                line = Line(file, number, found)
                 if before is not None:
                     yield before, line
                 before = line
@@ -210,7 +229,7 @@ class _Reader:
         """Of the session, since the record's beginning."""
         self.newest_ns = 0
 
-    def begin(self, line: _Line) -> None:
+    def begin(self, line: Line) -> None:
         version = line.count(FIRST)
         if version != VERSION:
             line.wrong(FIRST, f"is a version that is not known here, which is {VERSION}", version)
@@ -228,7 +247,7 @@ class _Reader:
         self.newest_ns = self.begin_ns
         self.record.sessions += 1
 
-    def go_on(self, line: _Line) -> None:
+    def go_on(self, line: Line) -> None:
         if self.record is None:
             line.wrong(FIRST, "is missing in the first line")
         end_ns = self.begin_ns + round(line.real("t", MAX_T_S) * NANOS)
@@ -254,6 +273,8 @@ class _Reader:
                 line.count("lost"),
                 line.count("skipped") if "skipped" in line.content else 0,
                 tuple(flows),
+                parts.own_queue(line),
+                parts.games(line),
                 self.record.sessions,
             )
         )

@@ -8,6 +8,8 @@
 | controller | stream `gateway`: the newest reading, connections limited, windows lowered; each limited connection's limit |
 | events | limited (value: the limit in bytes), released; lost-records, skipped-seconds (value: how many); restarted |
 
+What is told of the gateway's own queue and of games: module `own`.
+
 A second is put into the bins that it touches by the share of it that lies in each.
 """  # noqa: E501 (tables)
 
@@ -19,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from gameway.gateway_record.own import FLOWS, OWN, changes, games_of, renewed
 from gameway.live.schema import SIMULATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gameway.gateway_record.lines import Flow, Record, Second
 
@@ -49,18 +52,22 @@ def tables_of(record: Record) -> dict[str, pl.DataFrame]:
             {"bin_start_ns": at * BIN_NS, "flow": flow, "received_bytes": round(count)}
             for (at, flow), count in sorted(bins.items())
             if flow != LINK and round(count)
-        ],
+        ]
+        + list(_losses(record)),
         "link": [
             {"bin_start_ns": at * BIN_NS, "link": LINK, "transmitted_bytes": round(count)}
             for (at, flow), count in sorted(bins.items())
             if flow == LINK
-        ],
+        ]
+        + list(_own_link(record)),
         "queue_delay": list(_delays(record)),
         "controller": list(_states(record)),
         "events": sorted(_events(record), key=lambda one: one["time_ns"]),
         "summary": [{"duration_ns": record.duration_ns, "seed": 0}],
     }
-    return {name: pl.DataFrame(rows[name], schema=schema) for name, schema in SIMULATED.items()}
+    tables = {name: pl.DataFrame(rows[name], schema=schema) for name, schema in SIMULATED.items()}
+    games = games_of(record)
+    return tables | ({} if games.is_empty() else {"games": games})
 
 
 def device_of(flow: Flow, record: Record) -> str:
@@ -104,18 +111,66 @@ def _touched(second: Second) -> Iterator[tuple[int, int]]:
         begin = end
 
 
+def _own_link(record: Record) -> Iterator[dict[str, Any]]:
+    """The own queue as a bottleneck: its rate, what went on from it, what waited."""
+    sums: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    waiting: dict[int, list[float]] = defaultdict(list)
+    for second, grew in changes(_pairs(record)):
+        if second.own is None:
+            continue
+        sent, length_ns = sum(count for count, _, _ in grew), second.end_ns - second.begin_ns
+        looks = [sum(both) * second.own.rate_bps / 8e9 for both in second.own.waits_ns]
+        for at, span_ns in _touched(second):
+            sums[at][0] += second.own.rate_bps * span_ns / 8e9
+            sums[at][1] += sent * span_ns / length_ns
+            waiting[at] += looks
+    for at, (capacity, sent_bytes) in sorted(sums.items()):
+        looks = waiting[at]
+        yield {
+            "bin_start_ns": at * BIN_NS,
+            "link": OWN,
+            "capacity_bytes": round(capacity),
+            "transmitted_bytes": round(sent_bytes),
+            "queue_max_bytes": round(max(looks)) if looks else None,
+            "queue_mean_bytes": sum(looks) / len(looks) if looks else None,
+        }
+
+
+def _losses(record: Record) -> Iterator[dict[str, Any]]:
+    """What was dropped and marked in the own queue, in the last bin of each second."""
+    found: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
+    for second, grew in changes(_pairs(record)):
+        at = max(second.end_ns - 1, 0) // BIN_NS
+        for flow, (_, drops, marks) in zip(FLOWS, grew, strict=True):
+            if drops or marks:
+                found[at, flow][0] += drops
+                found[at, flow][1] += marks
+    for (at, flow), (drops, marks) in sorted(found.items()):
+        yield {
+            "bin_start_ns": at * BIN_NS, "flow": flow,
+            "dropped_packets": drops, "marked_packets": marks,
+        }  # fmt: skip
+
+
+def _waits(second: Second) -> Iterable[tuple[str, int]]:
+    """Flows and what waited of them."""
+    yield from ((HOME, wait) for wait in second.waits_ns)
+    for look in second.own.waits_ns if second.own is not None else ():
+        yield from zip(FLOWS, look, strict=True)
+
+
 def _delays(record: Record) -> Iterator[dict[str, Any]]:
-    found: dict[tuple[int, int], list[int]] = defaultdict(list)
+    found: dict[tuple[int, str, int], list[int]] = defaultdict(list)
     for second in record.seconds:
-        for wait in second.waits_ns:
+        for flow, wait in _waits(second):
             # What is longer than the last bucket counts as the longest there.
             counted = min(wait, EDGES_NS[-1] - 1)
             bucket = bisect_right(EDGES_NS, counted) - 1
-            found[second.end_ns // WINDOW_NS, bucket].append(counted)
-    for (window, bucket), waits in sorted(found.items()):
+            found[second.end_ns // WINDOW_NS, flow, bucket].append(counted)
+    for (window, flow, bucket), waits in sorted(found.items()):
         yield {
             "window_start_ns": window * WINDOW_NS,
-            "flow": HOME,
+            "flow": flow,
             "delay_low_ns": EDGES_NS[bucket],
             "delay_high_ns": EDGES_NS[bucket + 1],
             "packets": len(waits),
@@ -172,5 +227,7 @@ def _happened(before: Second | None, second: Second) -> Iterator[tuple[str, str,
     lost = second.lost - (0 if before is None else before.lost)
     if lost > 0:
         yield GATEWAY, "lost-records", float(lost)
+    if renewals := renewed(before, second):
+        yield GATEWAY, "queue-renewed", float(renewals)
     if second.skipped:
         yield GATEWAY, "skipped-seconds", float(second.skipped)

@@ -20,7 +20,7 @@ from gameway.page.export import save_table
 from gameway.page.head import head_of
 from gameway.page.render import FILES, drawn, write_page
 from gameway.published import reference_of
-from gameway.report import flows, played, tables, videos
+from gameway.report import evening, flows, played, tables, videos
 from gameway.report.comparison import Comparison, compare
 from gameway.report.findings import findings
 from gameway.report.phase import one_phase_warning
@@ -77,16 +77,16 @@ def _content(
     ids = [figure["id"] for figure in figures]
     further = [*played.sections(results), *videos.sections(results)]
     if table.is_empty():
-        further += flows.sections(results)
+        further += [*evening.sections(results), *flows.sections(results)]
     return {
         "kind": "report",
         "title": head.title,
         "lead": [head.runs],
         "warning": " ".join(filter(None, (head.warning, one_phase_warning(results)))),
-        "first": "findings",
+        "first": "statement" if evening.is_evening(results) else "findings",
         "head": head,
-        "statement": statement(results, table),
-        "findings": findings(results, comparisons),
+        "statement": statement(results, table) or evening.statement(results),
+        "findings": [] if evening.is_evening(results) else findings(results, comparisons),
         "headline": tables.headline(table),
         "extra": laid_out(further, folder, {"summary", *ids}),
         "streamed": not table.is_empty(),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gameway.figures.evening import OWN
 from gameway.figures.flows import PING, flows_timeline, waits
 from gameway.metrics.source import finished_runs
 from gameway.page import Figure, Panel, Section, Table
@@ -18,6 +19,7 @@ CAPTION = (
     "Bitrates of what was received, and what packets waited in the queue: half of them, and 99 %, "
     "no longer than that. Long runs have means over spans of time."
 )
+WITH_SHAPER = " Dashed: the rate of the gateway's own queue, once it knows the link."
 FLOWS = "What was received in the whole run, and the most within a bin of 0.5 s."
 WAITS = "Quantiles over the whole run: upper edges of the buckets of its histogram."
 
@@ -30,7 +32,9 @@ def figures(results: ResultFolder) -> list[Figure]:
         for run, chart in charts
         if chart is not None
     ]
-    return [Figure("runs", "Single runs", CAPTION, panels)] if panels else []
+    shapes = any(not run.link(OWN).is_empty() for run, _ in charts)
+    caption = CAPTION + (WITH_SHAPER if shapes else "")
+    return [Figure("runs", "Single runs", caption, panels)] if panels else []
 
 
 def sections(results: ResultFolder) -> list[Section]:
@@ -48,7 +52,7 @@ def sections(results: ResultFolder) -> list[Section]:
 
 
 def _flows(run: Run) -> pl.DataFrame:
-    bins = run.table("bins").filter(pl.col("flow") != PING)
+    bins = run.table("bins").filter(pl.col("flow") != PING).drop_nulls("received_bytes")
     length_s = max(run.windows.run.length_s, 1e-9)
     received = pl.col("received_bytes")
     return (

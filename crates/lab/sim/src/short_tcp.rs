@@ -38,7 +38,10 @@ pub struct ShortTcp {
     connection: u32,
     /// When the next transfer begins, in a gap.
     next: Instant,
+    /// When those that are under way began.
+    began: Instant,
     finished: Name,
+    took: Name,
 }
 
 impl ShortTcp {
@@ -52,7 +55,9 @@ impl ShortTcp {
             current: Vec::new(),
             connection: 0,
             next,
+            began: next,
             finished: "transfer".into(),
+            took: "transfer-took".into(),
         };
         if !begins {
             flow.next = next.saturating_add(flow.gap());
@@ -72,6 +77,7 @@ impl ShortTcp {
     }
 
     fn begin(&mut self, now: Instant) {
+        self.began = now;
         for _ in 0..self.setup.connections {
             let bytes = Some(self.size());
             let seed = self.random.next_u64();
@@ -88,7 +94,9 @@ impl ShortTcp {
         }
         self.current.clear();
         self.next = now.saturating_add(self.gap());
-        log.event(now, self.setup.transfer.flow, &self.finished, f64::from(self.connection))
+        let flow = self.setup.transfer.flow;
+        log.event(now, flow, &self.finished, f64::from(self.connection));
+        log.event(now, flow, &self.took, now.saturating_since(self.began).as_secs_f64())
     }
 
     fn stopped(&self, at: Instant) -> bool {

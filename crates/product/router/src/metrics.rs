@@ -116,6 +116,7 @@ mod tests {
             why: String::new(),
             rate_bps: 19_500_000,
             renewals: 0,
+            recent_waits_us: Vec::new(),
             game: Class::default(),
             others,
         };

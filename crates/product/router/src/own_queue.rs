@@ -19,7 +19,7 @@ pub use shown::{Class, OwnQueueStatus};
 
 use crate::netlink::{self, ROOT};
 use gameway_runtime::clock::sleep;
-use gameway_units::{Duration, Rate};
+use gameway_units::{Duration, Instant, Rate};
 use guardian::Guardian;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ pub const OPEN: Rate = Rate::from_mbps(10_000);
 pub const MIN_RATE: Rate = Rate::from_bps(100_000);
 const OPEN_STEP: Duration = Duration::from_millis(1);
 const OPEN_STEPS: u32 = 20;
+/// Between two looks at what waits, and how many of them are kept: a second's.
+const LOOK: Duration = Duration::from_millis(100);
+const MAX_LOOKS: usize = 10;
 
 /// Which queue of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -199,6 +202,9 @@ pub struct OwnQueue {
     guardian: Guardian,
     /// How often somebody else took it away, or its guardian while this process did not run.
     renewals: u64,
+    looked: Instant,
+    /// What games and others waited at each look since it was told last.
+    waits: Vec<[Duration; 2]>,
 }
 
 impl OwnQueue {
@@ -242,7 +248,19 @@ impl OwnQueue {
         let guardian = Guardian::start(program, own.index).map_err(failed("its guardian"))?;
         kernel::remove(own.index).map_err(failed("what was left"))?;
         let (name, interface) = (own.name.clone(), own.index);
-        let queue = Self { name, interface, discipline, why, rate, target, guardian, renewals: 0 };
+        let (looked, waits) = (Instant::ZERO, Vec::new());
+        let queue = Self {
+            name,
+            interface,
+            discipline,
+            why,
+            rate,
+            target,
+            guardian,
+            renewals: 0,
+            looked,
+            waits,
+        };
         queue.check_place()?;
         queue.put()?;
         Ok(queue)
@@ -349,14 +367,28 @@ impl OwnQueue {
             other => other,
         };
         let [game, others] = classes.map_err(self.failed("its figures"))?;
+        let micros = |wait: Duration| (wait.as_secs_f64() * 1e6) as u64;
+        let recent = self.waits.drain(..).map(|both| both.map(micros)).collect();
         Ok(OwnQueueStatus {
             kind: self.discipline.name().to_owned(),
             why: self.why.clone(),
             rate_bps: self.rate.as_bps(),
             renewals: self.renewals,
+            recent_waits_us: recent,
             game,
             others,
         })
+    }
+
+    /// Notes what waits, if the last look is long enough ago. What fails here, the next [`Self::follow`] tells.
+    pub fn look(&mut self, now: Instant) {
+        if now.saturating_since(self.looked) < LOOK || self.waits.len() >= MAX_LOOKS {
+            return;
+        }
+        self.looked = now;
+        if let Ok(classes) = kernel::classes(self.interface, self.discipline) {
+            self.waits.push(classes.map(|class| class.wait(self.rate)));
+        }
     }
 
     /// Lets go what waits, as far as the home takes it at once.

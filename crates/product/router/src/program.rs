@@ -247,10 +247,9 @@ impl Steering {
         self.hurry(now);
         self.gateway.on_deadline(now, None);
         let followed = self.gateway.shaped_rate().map(on_ethernet);
-        if let Some((queue, fixed)) = &mut self.queue
-            && let Some(rate) = fixed.or(followed)
-        {
-            queue.set_rate(rate)?;
+        if let Some((queue, fixed)) = &mut self.queue {
+            queue.look(now);
+            fixed.or(followed).map_or(Ok(()), |rate| queue.set_rate(rate))?;
         }
         let mut wanted = BTreeMap::new();
         if self.lowers_windows {

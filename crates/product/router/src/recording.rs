@@ -16,6 +16,8 @@
 //! | `to`, `from` | bits per second of TCP to the home and from it |
 //! | `segments`, `lowered`, `lost` | since the gateway began: TCP segments, windows lowered, segments that it was not told of |
 //! | `flows` | of the fastest connections number, end at home, end outside, bits per second, limit in bytes or `null` |
+//! | `own` | of the gateway's own queue, where there is one: its rate in bits per second, renewals, what games and others waited at looks of that second, in microseconds, and of each class packets and bytes sent, bytes that wait, drops and marks since the queue is there |
+//! | `games` | of each game number as in `flows`, end at home, end outside, protocol, by what (`behaviour`, `dscp`, `rule`), its name or `null`, for how many seconds, bits per second; without a game there is no such key |
 //! | `skipped` | seconds that have no line since the last one, as the disk was too slow |
 //!
 //! Ends are called by numbers in the order in which they came, unless addresses are wanted: who talked with whom is nobody's
@@ -25,8 +27,12 @@
 //! |---|---|---|
 //! | lines that wait for the disk | 8 | it is written in a thread of its own: a disk that hangs must not hold up who steers |
 //! | names, connections that are remembered | 4096 of each | 1 MB; beyond, numbers begin anew and are not given twice |
+//! | games of a line | 20 | as a status tells them |
+//! | name of a rule | 40 characters | a rule's name is as long as its owner likes |
 //! | file | `record.most` | then it ends, and a message says so |
 
+use crate::games::told::{Basis, Game};
+use crate::own_queue::{Class, OwnQueueStatus};
 use crate::status::{Connection, Status};
 use gameway_runtime::clock::Clock;
 use gameway_units::Bytes;
@@ -46,6 +52,7 @@ const WAITING: usize = 8;
 const REMEMBERED: usize = 4096;
 /// Connections with less are told only while they are limited.
 const IDLE_BPS: u64 = 1000;
+const MAX_NAME: usize = 40;
 
 #[derive(Debug, Serialize)]
 struct First<'a> {
@@ -65,8 +72,40 @@ struct Second {
     lowered: u64,
     lost: u64,
     flows: Vec<(u64, String, String, u64, Option<u64>)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<Own>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    games: Vec<Played>,
     #[serde(skip_serializing_if = "is_nothing")]
     skipped: u64,
+}
+
+/// Number, end at home, end outside, protocol, by what, its name, seconds, bits per second.
+type Played = (u64, String, String, String, Basis, Option<String>, f64, u64);
+
+#[derive(Debug, Serialize)]
+struct Own {
+    rate: u64,
+    renewals: u64,
+    waits: Vec<[u64; 2]>,
+    game: [u64; 5],
+    others: [u64; 5],
+}
+
+impl Own {
+    fn of(queue: &OwnQueueStatus) -> Self {
+        let counted = |class: &Class| {
+            let Class { sent_packets, sent_bytes, backlog_bytes, drops, marks } = *class;
+            [sent_packets, sent_bytes, backlog_bytes, drops, marks]
+        };
+        Self {
+            rate: queue.rate_bps,
+            renewals: queue.renewals,
+            waits: queue.recent_waits_us.clone(),
+            game: counted(&queue.game),
+            others: counted(&queue.others),
+        }
+    }
 }
 
 fn is_nothing(count: &u64) -> bool {
@@ -132,21 +171,37 @@ impl Writer {
             lowered: status.lowered,
             lost: status.lost_records,
             flows: status.connections.iter().filter(told).map(|one| self.flow(one)).collect(),
+            own: status.own_queue.as_ref().map(Own::of),
+            games: status.games.found.iter().map(|one| self.game(one)).collect(),
             skipped,
         };
         json!(second).to_string()
     }
 
     fn flow(&mut self, one: &Connection) -> (u64, String, String, u64, Option<u64>) {
-        let number = self.connections.of((one.sender, one.receiver));
-        let [device, server] = match self.has_addresses {
-            true => [one.receiver, one.sender].map(|end| end.to_string()),
+        let (number, [device, server]) = self.ends(one.sender, one.receiver);
+        (number, device, server, one.rate_bps, one.limit_bytes)
+    }
+
+    fn game(&mut self, one: &Game) -> Played {
+        let (number, [device, server]) = self.ends(one.sender, one.receiver);
+        let name = one.name.as_ref().map(|name| name.chars().take(MAX_NAME).collect());
+        let (protocol, for_s) = (one.protocol.clone(), rounded(one.for_s));
+        (number, device, server, protocol, one.by, name, for_s, one.rate_bps)
+    }
+
+    /// What a connection and its ends are called, the one at home first.
+    fn ends(&mut self, sender: SocketAddr, receiver: SocketAddr) -> (u64, [String; 2]) {
+        let number = self.connections.of((sender, receiver));
+        let ends = match self.has_addresses {
+            true => [receiver, sender].map(|end| end.to_string()),
             false => {
-                let device = self.devices.of(one.receiver.ip());
-                [format!("device {device}"), format!("server {}", self.servers.of(one.sender.ip()))]
+                let (device, server) =
+                    (self.devices.of(receiver.ip()), self.servers.of(sender.ip()));
+                [format!("device {device}"), format!("server {server}")]
             }
         };
-        (number, device, server, one.rate_bps, one.limit_bytes)
+        (number, ends)
     }
 }
 
@@ -315,6 +370,48 @@ mod tests {
         let addresses = Writer::new(true).line(&status(), 3);
         assert!(addresses.contains(r#"[1,"192.168.7.2:40000","203.0.113.9:443",12300000,48000]"#));
         assert!(addresses.contains(r#""skipped":3,"#), "{addresses}");
+    }
+
+    #[test]
+    fn the_own_queue_and_games_are_recorded_without_an_address_unless_it_is_wanted() {
+        let others =
+            Class { sent_packets: 9000, sent_bytes: 9_000_000, drops: 3, ..Class::default() };
+        let own = OwnQueueStatus {
+            kind: "HTB".to_owned(),
+            why: String::new(),
+            rate_bps: 19_400_000,
+            renewals: 1,
+            recent_waits_us: vec![[0, 4100], [90, 3900]],
+            game: Class { sent_packets: 60, backlog_bytes: 250, ..Class::default() },
+            others: Class { backlog_bytes: 12_112, marks: 10, ..others },
+        };
+        let game = Game {
+            sender: "203.0.113.9:443".parse().expect("an end"),
+            receiver: "192.168.7.2:40000".parse().expect("an end"),
+            protocol: "udp".to_owned(),
+            by: Basis::Rule,
+            name: Some("x".repeat(1000)),
+            for_s: 12.3456,
+            rate_bps: 8_490_000,
+            confidence: None,
+            reasons: Vec::new(),
+        };
+        let mut played = Status { own_queue: Some(own), ..status() };
+        played.games.found = vec![game; 2];
+        let line = Writer::new(false).line(&played, 0);
+        let read: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(
+            read["own"].to_string(),
+            r#"{"game":[60,0,250,0,0],"others":[9000,9000000,12112,3,10],"rate":19400000,"renewals":1,"waits":[[0,4100],[90,3900]]}"#
+        );
+        let name = "x".repeat(MAX_NAME);
+        let expected = format!(r#"[1,"device 1","server 1","udp","rule","{name}",12.346,8490000]"#);
+        assert_eq!(read["games"].to_string(), format!("[{expected},{expected}]"));
+        // The connection with the same ends has the same number.
+        assert_eq!(read["flows"][0][0], 1);
+        assert!(!line.contains("192.168") && !line.contains("203.0.113"), "{line}");
+        let addresses = Writer::new(true).line(&played, 0);
+        assert!(addresses.contains(r#""192.168.7.2:40000","203.0.113.9:443","udp""#));
     }
 
     #[test]

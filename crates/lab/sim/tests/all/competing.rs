@@ -49,6 +49,11 @@ fn short_transfers_have_the_sizes_and_gaps_of_rfc_8868() {
     assert!(times[0] < 0.2e9, "it begins with a transfer");
     let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) / 1e9).collect();
     assert!((6.0..=15.0).contains(&mean(&gaps)), "{}", mean(&gaps));
+    // 30 to 50 kB over 25 Mb/s take 10 to 17 ms; a handshake and the round trips of a slow start come to that.
+    let took = run.table("events").only("event", "transfer-took").present("value");
+    assert_eq!(took.len(), times.len());
+    assert!(took.iter().all(|seconds| (0.02..0.3).contains(seconds)), "{took:?}");
+    assert_eq!(took[0], times[0] / 1e9, "the first begins with the run");
     assert_eq!(run.summary.dropped_packets, 0);
 }
 

@@ -1,6 +1,6 @@
 //! What was counted at the gateway's own queue, as a status tells it.
 
-use gameway_units::{Bytes, Rate};
+use gameway_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
 /// Of games, or of all others, since the queue is there.
@@ -19,6 +19,12 @@ pub struct Class {
 }
 
 impl Class {
+    /// How long what waits takes at a rate: the longest that a packet of it waits if nothing of another class goes first.
+    #[must_use]
+    pub fn wait(&self, rate: Rate) -> Duration {
+        rate.time_for(Bytes::new(self.backlog_bytes))
+    }
+
     /// Both together.
     pub fn add(&mut self, other: &Self) {
         self.sent_packets += other.sent_packets;
@@ -40,6 +46,9 @@ pub struct OwnQueueStatus {
     pub rate_bps: u64,
     /// How often it was put back, as somebody had taken it away.
     pub renewals: u64,
+    /// What waited of games and of others at the rate, in microseconds, at looks of the last second, the newest last.
+    #[serde(default)]
+    pub recent_waits_us: Vec<[u64; 2]>,
     /// What is marked as a game's.
     pub game: Class,
     /// All others.
@@ -55,7 +64,7 @@ impl OwnQueueStatus {
         let [kind, why] = [&self.kind, &self.why].map(|one| one.escape_debug());
         let mut text = format!("own queue                   {kind} at {rate}\n  {why}\n");
         for (name, class) in [("games", &self.game), ("others", &self.others)] {
-            let wait = rate.time_for(Bytes::new(class.backlog_bytes)).as_millis_f64();
+            let wait = class.wait(rate).as_millis_f64();
             text += &format!(
                 "  {name:<26}{wait:.1} ms wait, {} packets sent, {} dropped, {} marked\n",
                 class.sent_packets, class.drops, class.marks
@@ -79,6 +88,7 @@ mod tests {
             why: "no CAKE\u{1b}[2J in this kernel".to_owned(),
             rate_bps: 20_000_000,
             renewals: 0,
+            recent_waits_us: Vec::new(),
             game,
             others,
         };
