@@ -3,6 +3,7 @@
 mod classifier;
 mod home;
 mod properties;
+mod recorded;
 mod traffic;
 mod voap;
 mod windows;
