@@ -46,6 +46,7 @@ JOINING_S = 1.0
 """From so long between two on, downloads begin one by one."""
 LINKS_MBPS = {
     "constant": 20.0, "cellular": 19.2, "satellite": 70.0, "wifi": 45.0, "ac": 1000.0, "n": 1000.0,
+    "transfers": 50.0,
 }  # fmt: skip
 """Mean of the provider's link, by the first word of a part's name."""
 CAKE, FQ_CODEL = "CAKE", "FQ-CoDel"

@@ -14,7 +14,7 @@ import polars as pl
 from gameway.page import Page, Section, Table, figure
 from gameway.page.words import estimate_of, number
 
-from . import figures
+from . import figures, transfers
 from .measures import AIRTIME_FRAMES, NOTHING, WINDOWS, in_order, kept_percent, link_of, rows
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ FIGURES = {
 
 def page(parts: dict[str, Results]) -> Page:
     """The page, of the parts that are there."""
-    measured = rows(parts)
+    short = transfers.section(parts)
+    parts = {name: one for name, one in parts.items() if not transfers.is_of_transfers(name)}
+    measured = rows(parts) if parts else pl.DataFrame(schema={"link": pl.String})
     sections, told = [], []
     for link, title in TITLES.items():
         own = measured.filter(pl.col("link") == link)
@@ -78,6 +80,7 @@ def page(parts: dict[str, Results]) -> Page:
                    chosen_by="downloads", caption="The first run."),
         ]  # fmt: skip
         sections.append(Section(title, TEXTS[link], [table_of(link, own)], drawn))
+    sections += [short] if short is not None else []
     return Page("A home behind a provider's queue", LEAD, sections, statement=told)
 
 

@@ -13,6 +13,7 @@ from home_fixture import home, why_not
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from live_fixture import needs_live
+from test_live_games import game
 from typer.testing import CliRunner
 from witness import of_times
 
@@ -432,3 +433,30 @@ def test_an_evening_that_was_recorded_is_reported(tmp_path: Path) -> None:
         assert 20 < waits["packets"].sum() < 140
         assert 1e6 < waits["sum_ns"].sum() / waits["packets"].sum() < 110e6
     assert "limited" in made.results.events().collect()["event"].to_list()
+
+
+@pytest.mark.timed
+@needs_live
+@pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there")
+def test_a_game_and_the_own_queue_of_an_evening_are_recorded(tmp_path: Path) -> None:
+    file = tmp_path / "evening.jsonl"
+    config = tmp_path / "gateway.toml"
+    config.write_text('home = "lan"\nmode = "both"\n', "utf-8")
+    with home(*PATH) as place, place.gateway("--config", str(config), "--record", str(file)) as own:
+        with game(place, 9), place.download(6, "-P", "2"):
+            pass
+        time.sleep(1.2)
+        own.end()
+    results = convert(file, tmp_path / "out").results
+    games = pl.read_parquet(next(results.path.glob("runs/*/games.parquet")))
+    assert games.select("protocol", "by", "name").rows() == [("udp", "behaviour", None)]
+    queue = results.link().filter(pl.col("link") == "own queue").collect()
+    rates = queue.sort("bin_start_ns")["capacity_bytes"] * 16e-6
+    with of_times():
+        length_s = (games["end_ns"] - games["begin_ns"])[0] / 1e9
+        assert 3.0 < length_s < 13.0
+        assert 3.0 < games["received_bytes"][0] * 8e-6 / length_s < 12.0
+        # Nothing is known of the link at first; then it is 20 Mb/s.
+        assert rates[0] > 1_000.0
+        assert rates[-3] < 25.0
+        assert 0.0 < queue["queue_max_bytes"].max() < 500_000

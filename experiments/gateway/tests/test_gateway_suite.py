@@ -11,7 +11,7 @@ import pytest
 import gameway as gw
 from gameway import _core, experiments
 from gameway.experiment.suite import load_suite
-from gameway.experiments.gateway import measures, page
+from gameway.experiments.gateway import measures, page, transfers
 from gameway.sweep import suite
 
 if TYPE_CHECKING:
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
     from gameway.results import Results
 
+ALONE_MOST = {"small": 1.12, "medium": 1.7, "large": 2.1}
+"""What transfers take by what they take without a gateway, at most."""
 SUITE = load_suite(experiments.folder() / "gateway")
 AT_ACCESS_POINT = {
     "nothing", "VoAP", "windows by frames",
     "airtime", "airtime, VoAP", "airtime, windows by frames",
 }  # fmt: skip
+OURS = {"nothing", "windows"}
 SHAPERS = {f"{name} at {share} %" for name in ("CAKE", "FQ-CoDel") for share in (95, 70, 150)}
 
 
@@ -36,6 +39,9 @@ def test_every_part_can_run(part: str) -> None:
         (hop,) = run.spec["path"]["hop"]
         assert (hop["name"], hop["place"]) == (measures.PROVIDER, "in-front")
         found.add(measures.variant_of(run.spec["path"], link))
+    if transfers.is_of_transfers(part):
+        assert found == (set(measures.FOLLOWING) if part.endswith("-follow") else OURS)
+        return
     ends = {"sqm": SHAPERS, "follow": set(measures.FOLLOWING)}
     expected = ends.get(part.rpartition("-")[2], {"nothing", "VoAP", "windows"})
     assert found == (AT_ACCESS_POINT if measures.link_of(part) in {"ac", "n"} else expected)
@@ -84,6 +90,28 @@ def test_windows_takes_the_providers_queue_away_and_keeps_the_link_full(
     assert 92.0 < link["CAKE at 95 %"] < 96.0
     assert link["FQ-CoDel at 70 %"] < 72.0
     assert wait["CAKE at 150 %"] > 100.0
+
+
+def test_short_transfers_are_quicker_beside_a_download_and_pay_for_it_alone(
+    tmp_path: Path,
+) -> None:
+    short = SUITE.only(["transfers", "transfers-follow"]).with_overrides(["runs=3"])
+    results = suite.run(short, tmp_path)
+    rows = transfers.rows(results)
+    means = rows.group_by("variant", "beside", "size").agg(pl.col("ratio", "transfers").mean())
+    ratio = {(variant, beside, size): value for variant, beside, size, value, _ in means.rows()}
+    # The twin of every other figure: a run by itself.
+    assert {value for (variant, *_), value in ratio.items() if variant == "nothing"} == {1.0}
+    assert means["transfers"].min() > 5
+    for (variant, beside, size), value in ratio.items():
+        if variant == "nothing":
+            continue
+        low, high = (0.2, 0.5) if beside == transfers.BESIDE else (0.9, ALONE_MOST[size])
+        assert low < value < high, (variant, beside, size)
+    # Not what is wanted of them: within 2 %.
+    assert ratio["windows", transfers.ALONE, "large"] > 1.05
+    (section,) = page.page(results).sections
+    assert section.tables[0].frame.height == 8
 
 
 def test_the_page_has_a_row_for_each_variant(parts: dict[str, Results]) -> None:
