@@ -16,6 +16,7 @@ use aya::util::KernelVersion;
 use aya::{Ebpf, EbpfError};
 use gameway_gateway::Limit;
 use gameway_path::{Dscp, Header};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
 /// Compiled by the build script.
@@ -31,6 +32,15 @@ pub enum DataPathError {
         in_short(.0)
     )]
     Load(#[from] EbpfError),
+    /// It has no room for a map, by a limit that newer kernels do not have.
+    #[error(
+        "Linux before 5.11 counts the data path's 9 MB as locked memory, of which this process may have {limit} B: start it with \
+         CAP_SYS_RESOURCE, after `ulimit -l unlimited`, or by a unit with LimitMEMLOCK=infinity"
+    )]
+    LockedMemory {
+        /// What it may have, in bytes.
+        limit: u64,
+    },
     /// It does not verify a program, or attach it.
     #[error("the data path cannot be attached to {interface}: {why}")]
     Attach {
@@ -45,6 +55,39 @@ pub enum DataPathError {
     /// The kernel gives no random number.
     #[error("a seed: {0}")]
     Seed(io::Error),
+}
+
+impl DataPathError {
+    /// Says of a refusal whether it is one of memory.
+    fn of_load(error: EbpfError) -> Self {
+        let EbpfError::MapError(MapError::CreateError { io_error, .. }) = &error else {
+            return Self::Load(error);
+        };
+        let is_refused = io_error.kind() == io::ErrorKind::PermissionDenied;
+        match getrlimit(Resource::Memlock).current {
+            Some(limit) if is_refused && counts_locked_memory() => Self::LockedMemory { limit },
+            _ => Self::Load(error),
+        }
+    }
+}
+
+/// Maps count as locked memory of their process (`RLIMIT_MEMLOCK`, setrlimit(2)) before Linux 5.11, as that of their control group
+/// since.
+fn counts_locked_memory() -> bool {
+    KernelVersion::current().is_ok_and(|own| own < KernelVersion::new(5, 11, 0))
+}
+
+/// Asks for as much locked memory as there may be: the usual limits of 64 kB and 8 MB are below what the maps take.
+fn unlock_memory() {
+    if !counts_locked_memory() {
+        return;
+    }
+    let any = Rlimit { current: None, maximum: None };
+    if setrlimit(Resource::Memlock, any).is_err() {
+        // That takes CAP_SYS_RESOURCE; up to the hard limit nothing.
+        let maximum = getrlimit(Resource::Memlock).maximum;
+        let _ = setrlimit(Resource::Memlock, Rlimit { current: maximum, maximum });
+    }
 }
 
 /// An error in a line: of a verifier's hundreds, what it says at last.
@@ -156,7 +199,8 @@ impl DataPath {
     ///
     /// The kernel takes none, or finds a fault in them.
     pub fn load() -> Result<Self, DataPathError> {
-        let mut programs = Ebpf::load(OBJECT)?;
+        unlock_memory();
+        let mut programs = Ebpf::load(OBJECT).map_err(DataPathError::of_load)?;
         for (name, _) in PROGRAMS {
             classifier(&mut programs, name)
                 .and_then(SchedClassifier::load)
