@@ -107,7 +107,8 @@ packages: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## the packages t
 	$(BIN)/pytest -q python/tests/packages_by_pip.py
 	cargo package --no-metadata --allow-dirty --quiet --target-dir target/packages $(CORE)
 
-# Statically linked with musl, so that it runs on any Linux of its processor: x86-64, or another with TARGET=aarch64-unknown-linux-musl.
+# Statically linked with musl, so that it runs on any Linux of its processor: x86-64, or another with TARGET=aarch64-unknown-linux-musl or
+# TARGET=armv7-unknown-linux-musleabihf.
 TARGET ?= x86_64-unknown-linux-musl
 gateway: | $(STAMPS)/tools ## the home gateway as one static program, for TARGET; needs that target of rustup, and clang
 	@rustup target list --installed | grep -qx "$(TARGET)" || \

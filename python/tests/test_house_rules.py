@@ -55,7 +55,8 @@ LAYERS: dict[str, set[str]] = {
         *("codec", "desktop", "events", "port-mapping", "runtime", "serving", "webrtc"),
     },
     "python": {*CORE, "events", "experiment", "sim", "download", "link", "runtime", "stream"},
-    "fuzz": {*CORE, "codec", "link", "sim", "stream", "testbed", "webrtc"} - {"quic"},
+    "fuzz": {*CORE, "codec", "link", "router", "serving", "sim", "stream", "testbed", "webrtc"}
+    - {"quic"},
 }
 # Which others the tests of a crate may know, though the crate itself must not depend on them.
 TESTED_WITH: dict[str, set[str]] = {

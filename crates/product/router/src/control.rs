@@ -89,7 +89,7 @@ pub fn serve(socket: &Path, board: Board, stop: Stop) -> io::Result<LineServer> 
 }
 
 /// What is answered to any bytes.
-fn answer(line: &[u8], board: &Board, stop: &Stop) -> String {
+pub(crate) fn answer(line: &[u8], board: &Board, stop: &Stop) -> String {
     let told = match serde_json::from_slice(line) {
         Ok(Line { tell: Some(Now::Now), stop: None }) => match board.status() {
             Some(status) => json!(status),

@@ -28,7 +28,7 @@ pub fn names(list: &Path) -> BTreeMap<IpAddr, String> {
     String::from_utf8_lossy(&bytes).lines().filter_map(lease).collect()
 }
 
-fn lease(line: &str) -> Option<(IpAddr, String)> {
+pub(crate) fn lease(line: &str) -> Option<(IpAddr, String)> {
     let mut words = line.split_whitespace().skip(2);
     let address = words.next()?.parse().ok()?;
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);

@@ -17,6 +17,8 @@ pub mod control;
 pub mod data_path;
 pub mod doctor;
 pub mod exceptions;
+#[doc(hidden)]
+pub mod fuzzed;
 pub mod games;
 pub mod history;
 pub mod leases;

@@ -121,7 +121,7 @@ pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// Messages one after the other, as type and content; what is cut short ends them.
-fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(crate) fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::try_from(u32_at(bytes, 0)?).ok()?;
         let kind = u16_at(bytes, 4)?;
@@ -237,7 +237,7 @@ pub fn interface_at(index: u32) -> io::Result<Interface> {
     read.ok_or_else(|| io::Error::other("the kernel's answer is no interface"))
 }
 
-fn interface(message: &[u8]) -> Option<Interface> {
+pub(crate) fn interface(message: &[u8]) -> Option<Interface> {
     const NAME: u16 = 3;
     const MASTER: u16 = 10;
     const LINK_INFO: u16 = 18;
@@ -273,7 +273,7 @@ fn addresses(interface: u32) -> io::Result<Vec<IpNet>> {
     Ok(own.filter_map(|message| address(message)).collect())
 }
 
-fn address(message: &[u8]) -> Option<IpNet> {
+pub(crate) fn address(message: &[u8]) -> Option<IpNet> {
     // The other end's where a link has two ends, and the own one.
     const ADDRESS: u16 = 1;
     const LOCAL: u16 = 2;
@@ -297,7 +297,7 @@ pub fn qdiscs() -> io::Result<Vec<Qdisc>> {
     Ok(found.iter().filter_map(|message| qdisc(message)).collect())
 }
 
-fn qdisc(message: &[u8]) -> Option<Qdisc> {
+pub(crate) fn qdisc(message: &[u8]) -> Option<Qdisc> {
     const KIND: u16 = 1;
     let kind = text(find(message.get(TC_HEAD..)?, KIND)?);
     let number = |at| u32_at(message, at);
@@ -367,7 +367,7 @@ pub fn filters(interface: u32) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-fn filter(message: &[u8]) -> Option<String> {
+pub(crate) fn filter(message: &[u8]) -> Option<String> {
     const KIND: u16 = 1;
     const OPTIONS: u16 = 2;
     const BPF_NAME: u16 = 7;
@@ -394,7 +394,7 @@ pub fn flow_tables() -> io::Result<Vec<FlowTable>> {
     }
 }
 
-fn flow_table(message: &[u8]) -> Option<FlowTable> {
+pub(crate) fn flow_table(message: &[u8]) -> Option<FlowTable> {
     const TABLE: u16 = 1;
     const NAME: u16 = 2;
     const HOOK: u16 = 3;
@@ -434,7 +434,7 @@ pub fn features(device: &str) -> io::Result<Vec<String>> {
     Ok(answer.first().map(|message| active_features(message)).unwrap_or_default())
 }
 
-fn active_features(message: &[u8]) -> Vec<String> {
+pub(crate) fn active_features(message: &[u8]) -> Vec<String> {
     const ACTIVE: u16 = 4;
     const BITS: u16 = 3;
     const NAME: u16 = 2;

@@ -9,7 +9,7 @@
 //! A change of the rate changes options in place: nothing that waits is lost.
 
 mod guardian;
-mod kernel;
+pub(crate) mod kernel;
 mod layout;
 mod shown;
 

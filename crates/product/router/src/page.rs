@@ -158,14 +158,19 @@ impl PageServer {
 type Refusal = (u16, &'static str);
 
 #[derive(Debug)]
-struct Site {
+pub(crate) struct Site {
     home: String,
     config: StatusConfig,
     board: Board,
 }
 
 impl Site {
-    fn answer(&self, from: IpAddr, count: u32, request: &Request<Incoming>) -> Answer {
+    /// Of a gateway that has not begun, at the loopback.
+    pub(crate) fn of_lo(config: StatusConfig) -> Self {
+        Self { home: "lo".to_owned(), config, board: Board::default() }
+    }
+
+    pub(crate) fn answer(&self, from: IpAddr, count: u32, request: &Request<Incoming>) -> Answer {
         let text = |name: HeaderName| request.headers().get(name).and_then(|it| it.to_str().ok());
         let networks = networks(&self.home).unwrap_or_default();
         let asked = may_ask(&networks, &self.config.names, from, text(HOST))

@@ -128,11 +128,12 @@ impl History {
     }
 
     const fn place(&self, ahead: usize) -> usize {
-        (self.bin as usize + ahead) % BINS
+        // Of 64 bits, 2 ms each: 32 would be full after 99 days.
+        ((self.bin % BINS as u64) as usize + ahead) % BINS
     }
 
     const fn epoch(&self) -> usize {
-        (self.bin / BINS_PER_EPOCH) as usize % EPOCHS
+        (self.bin / BINS_PER_EPOCH % EPOCHS as u64) as usize
     }
 
     /// A packet, now.

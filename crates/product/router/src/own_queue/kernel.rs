@@ -108,7 +108,7 @@ pub(super) fn classes(interface: u32, discipline: Discipline) -> io::Result<[Cla
 }
 
 /// `TCA_STATS2` of a queue: basic figures, its queue, and marks of FQ-CoDel.
-fn counted(message: &[u8]) -> Option<Class> {
+pub(crate) fn counted(message: &[u8]) -> Option<Class> {
     const STATS2: u16 = 7;
     const BASIC: u16 = 1;
     const QUEUE: u16 = 3;
@@ -131,7 +131,7 @@ fn counted(message: &[u8]) -> Option<Class> {
 
 /// CAKE's own figures: the tin Voice, and all others together. What it counts as sent in a tin is what came into it, and it counts no
 /// packets that wait there: of games that is told, as nothing waits there for long; the others sent what all sent less that.
-fn tins(message: &[u8]) -> Option<[Class; 2]> {
+pub(crate) fn tins(message: &[u8]) -> Option<[Class; 2]> {
     const STATS2: u16 = 7;
     const APPLICATION: u16 = 4;
     const TINS: u16 = 10;
