@@ -42,6 +42,7 @@ const PAUSES_PER_LOOP: i64 = 2;
 const FILTER: usize = 4;
 /// For so long the wait of the other connections is what a new one finds.
 const FRESH: Duration = Duration::from_millis(200);
+const MAX_KNOWN: usize = 16;
 const SENDS: u32 = 500;
 const SENDS_FOR: Duration = Duration::from_secs(1);
 const MAX_PAUSES: usize = 64;
@@ -187,7 +188,7 @@ pub struct RemoteQueue {
     /// When data or the reply to an echo request came last.
     came: Instant,
     /// The last that [`Self::take_wait`] gave, and when that was.
-    known: Option<(Instant, Duration)>,
+    known: VecDeque<(Instant, Duration)>,
     /// The longest way to a server and back of the connections that told, without what waits.
     longest_path: Option<Duration>,
 }
@@ -201,7 +202,7 @@ impl Default for RemoteQueue {
             sent: None,
             told: None,
             came: Instant::ZERO,
-            known: None,
+            known: VecDeque::new(),
             longest_path: None,
         }
     }
@@ -260,8 +261,8 @@ impl RemoteQueue {
 
     /// What packets wait now, by the connections that told last.
     fn known(&self, now: Instant) -> Duration {
-        let fresh = |(at, _): &(Instant, Duration)| now.saturating_since(*at) < FRESH;
-        self.known.filter(fresh).map_or(Duration::ZERO, |(_, wait)| wait)
+        let fresh = |(at, _): &&(Instant, Duration)| now.saturating_since(*at) < FRESH;
+        self.known.iter().filter(fresh).map(|(_, wait)| *wait).min().unwrap_or_default()
     }
 
     /// How long packets waited since the last call at the longest, of the connections that can tell; `None`: none can.
@@ -286,7 +287,12 @@ impl RemoteQueue {
             2 * below >= total
         };
         let wait = waits.iter().find(half).map(|(wait, _)| *wait);
-        self.known = wait.map(|wait| (self.came, wait)).or(self.known);
+        if let Some(wait) = wait {
+            if self.known.len() >= MAX_KNOWN {
+                self.known.pop_front();
+            }
+            self.known.push_back((self.came, wait));
+        }
         wait
     }
 
@@ -305,7 +311,7 @@ impl RemoteQueue {
     /// So much of what waits is no queue: paths are longer than they were.
     pub fn lengthen_paths(&mut self, by: Duration) {
         self.downloads.values_mut().for_each(|one| one.smallest.raise(by));
-        self.known = None;
+        self.known.clear();
     }
 }
 
