@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | samples | sixteen a loop | module `stamps` |
 //! | a wait | is that of the smallest of the last four loops, which are no older than a quarter of a loop | RFC 6817 section 4.2 (CURRENT_FILTER): jitter is no queue |
-//! | a wait is what a new connection finds, for | 200 ms | ours: its first loop less that wait is taken for its path. Else each connection that begins in a queue would leave more in it than the one before (the latecomer of RFC 6817) |
+//! | what a new connection finds is the least wait of the last | 200 ms | ours: the last may be jitter; its first loop less that wait is taken for its path. Else each connection that begins in a queue would leave more in it than the one before (the latecomer of RFC 6817) |
 //! | connections | 1024 | as in [`crate::FlowTable`] |
 //! | longest pause of a loop that counts | half of it | ours: where nothing comes for so long there is no queue, but a server that thinks |
 //! | pauses that are remembered | 64 of 2 ms or more | ours: 128 ms at the least, and a loop with so many counts |
@@ -187,7 +187,7 @@ pub struct RemoteQueue {
     told: Option<Instant>,
     /// When data or the reply to an echo request came last.
     came: Instant,
-    /// The last that [`Self::take_wait`] gave, and when that was.
+    /// What [`Self::take_wait`] gave lately, and when data had come then.
     known: VecDeque<(Instant, Duration)>,
     /// The longest way to a server and back of the connections that told, without what waits.
     longest_path: Option<Duration>,
