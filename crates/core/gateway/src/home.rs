@@ -167,7 +167,10 @@ impl Gateway for Home {
         let own = match (&mut self.behind, &mut self.frames) {
             (Some(behind), _) => {
                 behind.end_period(now);
-                behind.wait().unwrap_or_default()
+                // A delayed acknowledgment looks like a wait, at the least window for good.
+                let round = self.front.longest_path();
+                let fills = self.shaper.as_ref().is_none_or(|shaper| shaper.is_filled(now, round));
+                behind.wait().filter(|_| fills).unwrap_or_default()
             }
             (None, Some((frames, config))) => {
                 keep_frames_full(now, (frames, *config), windows, in_front)

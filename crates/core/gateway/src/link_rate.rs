@@ -28,8 +28,8 @@
 //! | what waits drains in | 100 ms, or two RTTs | ours: senders follow an RTT later |
 //! | cut | 2 to 50 %, more by 5 % each 100 ms | ours: a `C` that is too high by some percent would let packets wait for good |
 //! | patience | 600 ms, or four RTTs | ours: until then senders have followed |
-//! | used | 90 % of the rate over an RTT and 40 ms | ours: senders that are the limit themselves do not raise it |
-//! | a rise goes on | after a pause of use of less than half a second | ours: senders that follow do not use all of it at once |
+//! | and where what comes does not follow | four times as long | ours: what the shaper has no hold of (a game that it assures) would keep it low for good |
+//! | used | 90 % of the rate over an RTT and 40 ms, once since the last rise | ours: senders that are the limit themselves do not raise it, and those that follow do not use all of it at once |
 //! | between two rises | an RTT and 40 ms | ours: the one before must have been seen |
 //!
 //! While nobody can tell what waits, the rate stays. Before packets have waited once, nothing is known, and nothing is shaped.
@@ -57,6 +57,7 @@ const MIN_CUT: f64 = 0.02;
 const MAX_CUT: f64 = 0.5;
 const CUT_PER_SECOND: f64 = 0.5;
 const PATIENCE: Duration = Duration::from_millis(600);
+const IN_VAIN: i64 = 4;
 const FOLLOWS: f64 = 1.05;
 const FAILS: f64 = 0.95;
 const HOLD: Duration = Duration::from_millis(500);
@@ -118,6 +119,8 @@ pub struct LinkRate {
     /// When packets waited last, or the rate rose.
     held: Instant,
     growth: f64,
+    /// Whether the rate was used since.
+    used: bool,
 }
 
 impl LinkRate {
@@ -129,6 +132,12 @@ impl LinkRate {
     /// How long packets wait in front, without what has shown to be no queue.
     pub fn wait(&self) -> Duration {
         self.floor.excess()
+    }
+
+    /// Whether what came over an RTT fills the shaper: else nothing waits in its queue for long.
+    pub fn is_filled(&self, now: Instant, round: Duration) -> bool {
+        let came = self.came.rate(now, round.saturating_add(BETWEEN));
+        self.rate.is_none_or(|rate| came >= USED * rate)
     }
 
     /// A period has ended: so much came from in front, packets waited so long there (`None`: nobody told), and the
@@ -175,7 +184,7 @@ impl LinkRate {
     }
 
     fn stands(&mut self, now: Instant, wait: Duration, round: Duration, untold: Amount) {
-        (self.held, self.growth) = (now, 0.0);
+        (self.held, self.growth, self.used) = (now, 0.0, false);
         let begins = Standing {
             since: now,
             first: wait,
@@ -238,16 +247,21 @@ impl LinkRate {
         1.0 + CALM * self.variation()
     }
 
-    /// If what comes follows the shaper down and what waits stays, it is no queue.
+    /// If what comes follows the shaper down and what waits stays, it is no queue. Nor can it be told where the shaper has no
+    /// hold of what comes, as of a game that it assures of more.
     fn try_it(&mut self, now: Instant, wait: Duration, round: Duration, standing: Standing) {
-        let (Some(rate), Some(before)) = (self.rate, standing.before) else { return };
-        let is_over = now.saturating_since(standing.since) >= PATIENCE.max(round * 4);
-        let came = self.came.rate(now, round + BETWEEN);
-        if is_over && came <= FOLLOWS * rate && wait > standing.first / 2 {
-            (self.rate, self.standing) = (Some(before), None);
-            self.floor.learn();
-            self.capacity = self.capacity.map(|capacity| capacity.max(before));
+        let Some(rate) = self.rate else { return };
+        let patience = PATIENCE.max(round * 4);
+        let tried = now.saturating_since(standing.since);
+        let follows = self.came.rate(now, round + BETWEEN) <= FOLLOWS * rate;
+        let is_over = tried >= patience && follows || tried >= patience * IN_VAIN;
+        if !is_over || wait <= standing.first / 2 {
+            return;
         }
+        let before = standing.before;
+        self.capacity = before.and_then(|before| self.capacity.map(|known| known.max(before)));
+        (self.rate, self.standing) = (before, None);
+        self.floor.learn();
     }
 
     /// Nothing waits in front.
@@ -262,15 +276,15 @@ impl LinkRate {
         let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else { return };
         let mut rate = rate.max(capacity * (1.0 - MIN_CUT) * (1.0 + self.variation()));
         let came = self.came.rate(now, round.saturating_add(BETWEEN));
-        let is_used = came >= USED * rate;
+        self.used |= came >= USED * rate;
         let held = now.saturating_since(self.held);
         let pause = if self.growth > 0.0 { seen } else { HOLD.mul_f64(1.0 / self.calm()) };
-        if !is_used && held >= HOLD {
+        if !self.used && held >= HOLD {
             self.growth = 0.0;
-        } else if is_used && held >= pause {
+        } else if self.used && held >= pause {
             let faster = if is_empty && rate > NEAR * capacity { FASTER } else { 1.0 };
             self.growth = (self.growth * faster).clamp(MIN_GROWTH, MAX_GROWTH);
-            self.held = now;
+            (self.held, self.used) = (now, false);
             // The link has carried it, and nothing waited.
             self.capacity = Some(capacity.max(came));
             rate *= 1.0 + self.growth;
