@@ -31,8 +31,6 @@ LARGE = 10
 """How many tests a large file has at least."""
 LONGEST = (
     "test_doc_commands",
-    "test_live_own_queue",
-    "test_live_lab",
     "test_live_video",
     "test_live_runs",
     "test_live_stream",
