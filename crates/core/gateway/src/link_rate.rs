@@ -136,8 +136,12 @@ impl LinkRate {
 
     /// Whether what came over an RTT fills the shaper: else nothing waits in its queue for long.
     pub fn is_filled(&self, now: Instant, round: Duration) -> bool {
-        let came = self.came.rate(now, round.saturating_add(BETWEEN));
-        self.rate.is_none_or(|rate| came >= USED * rate)
+        self.rate.is_none_or(|rate| self.came_lately(now, round) >= USED * rate)
+    }
+
+    /// What came over an RTT and a moment: senders answer an RTT later.
+    fn came_lately(&self, now: Instant, round: Duration) -> f64 {
+        self.came.rate(now, round.saturating_add(BETWEEN))
     }
 
     /// A period has ended: so much came from in front, packets waited so long there (`None`: nobody told), and the
@@ -155,9 +159,8 @@ impl LinkRate {
         let Some(wait) = wait else { return };
         let untold = std::mem::take(&mut self.untold);
         self.floor.on_wait(wait, self.standing.is_some());
-        let came = self.came.rate(now, round.saturating_add(BETWEEN));
-        let is_drained = self.capacity.is_some_and(|capacity| came < DRAINED * capacity);
-        if is_drained && self.standing.is_none() {
+        let is_drained = |capacity: f64| self.came_lately(now, round) < DRAINED * capacity;
+        if self.standing.is_none() && self.capacity.is_some_and(is_drained) {
             self.floor.on_drained();
         }
         let wait = self.floor.excess();
@@ -253,7 +256,7 @@ impl LinkRate {
         let Some(rate) = self.rate else { return };
         let patience = PATIENCE.max(round * 4);
         let tried = now.saturating_since(standing.since);
-        let follows = self.came.rate(now, round + BETWEEN) <= FOLLOWS * rate;
+        let follows = self.came_lately(now, round) <= FOLLOWS * rate;
         let is_over = tried >= patience && follows || tried >= patience * IN_VAIN;
         if !is_over || wait <= standing.first / 2 {
             return;
@@ -275,7 +278,7 @@ impl LinkRate {
         }
         let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else { return };
         let mut rate = rate.max(capacity * (1.0 - MIN_CUT) * (1.0 + self.variation()));
-        let came = self.came.rate(now, round.saturating_add(BETWEEN));
+        let came = self.came_lately(now, round);
         self.used |= came >= USED * rate;
         let held = now.saturating_since(self.held);
         let pause = if self.growth > 0.0 { seen } else { HOLD.mul_f64(1.0 / self.calm()) };
