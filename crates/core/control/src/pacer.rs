@@ -17,7 +17,9 @@
 //!
 //! A frame that comes in parts, as its slices are encoded, begins with the first of them: [`Pacer::enqueue_part`]. `n` is
 //! what is expected until the last part tells; what waits then is spread anew, to end when the frame was to end. A part
-//! that comes late makes up for that at twice the frame's pace at most.
+//! that comes late makes up for that at twice the frame's pace at most. Under a rate the bucket goes on to empty while the
+//! encoder works at the frame's rest, so that no packet leaves before it would have left had the frame been whole at its
+//! first part, nor later for having waited.
 //!
 //! What is sent again ([`Pacer::enqueue_urgent`]) leaves before all that waits, at the same pace.
 //!
@@ -421,7 +423,10 @@ impl<T> Pacer<T> {
     ) -> Option<PacerOutput<T>> {
         let packet = self.queue.pop_front()?;
         self.last_due = due;
-        self.charge_bucket(now, due, packet.size, packet.enqueued);
+        // While the rest of a frame is encoded, the bucket empties as if that rest were there.
+        let continues = self.frames.front().is_some_and(|frame| frame.packets_left < frame.queued);
+        let charged_at = if continues { self.bucket_free.min(due) } else { due };
+        self.charge_bucket(now, charged_at, packet.size, packet.enqueued);
         self.queued_bytes = self.queued_bytes.saturating_sub(packet.size);
         // The next frame has begun, so the period that the probes were to sense is over.
         self.probes = None;

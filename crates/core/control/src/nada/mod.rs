@@ -96,7 +96,7 @@ pub struct NadaOptions {
     /// weight among NADA flows that share a link
     #[schemars(range(min = 0.01, max = 100.0))]
     pub priority: f64,
-    /// packets leave at least at this multiple of the target; at 1 the shaping buffer spreads a frame over its interval (the RFC)
+    /// packets leave at least at this multiple of the reference rate; at 1 the shaping buffer spreads a frame over its interval (the RFC)
     #[schemars(range(min = 1.0, max = 100.0))]
     pub min_pacing_factor: f64,
 }
@@ -310,7 +310,9 @@ impl RateController for Nada {
         let video = Rate::from_bps_f64((self.reference - BETA_V * waiting).max(0.0));
         let sending = Rate::from_bps_f64(self.reference + BETA_S * waiting);
         let bitrate = self.limits.clamp(video);
-        let pace = self.limits.clamp(sending).max(bitrate.mul_f64(self.min_pacing_factor));
+        // Of the reference rate: what waits lowers the picture's, and must not slow down what waits.
+        let reference = self.limits.clamp(Rate::from_bps_f64(self.reference));
+        let pace = self.limits.clamp(sending).max(reference.mul_f64(self.min_pacing_factor));
         Target::new(bitrate, Pacing::Rate(pace))
     }
 
@@ -403,7 +405,7 @@ mod tests {
 
     #[test]
     fn the_shaping_buffer_slows_the_encoder_and_speeds_the_pacer() {
-        for (min_pacing_factor, kbps) in [(1.0, 11_000), (1.2, 11_000), (2.5, 22_500)] {
+        for (min_pacing_factor, kbps) in [(1.0, 11_000), (1.2, 12_000), (2.5, 25_000)] {
             let mut nada = with(NadaOptions { min_pacing_factor, ..NadaOptions::default() });
             // 25000 bytes at 50 frames a second are 10 Mb/s; a tenth of that is 1 Mb/s.
             let target = nada.target().bitrate;

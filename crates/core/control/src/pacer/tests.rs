@@ -360,6 +360,22 @@ fn a_late_part_makes_up_at_twice_the_pace_at_most() {
 }
 
 #[test]
+fn a_late_part_is_not_paced_behind_the_time_in_which_it_was_encoded() {
+    // A packet takes 0.8 ms at 10 Mb/s. The whole frame would leave in 3.2 ms.
+    let mut pacer = pacer(&target(Pacing::Rate(Rate::from_mbps(10))));
+    enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 5, last: false });
+    enqueue_part(&mut pacer, 100, 2..3, FramePart { expected: 5, last: false });
+    let mut times = drain(&mut pacer, 2_900);
+    enqueue_part(&mut pacer, 2_900, 3..5, FramePart { expected: 5, last: true });
+    times.extend(drain(&mut pacer, 16_000));
+    assert_eq!(times, [(0, 0), (800, 1), (1_600, 2), (2_900, 3), (3_200, 4)]);
+    // Silence between frames is not made up for.
+    enqueue(&mut pacer, 16_000, 1, 3);
+    let next: Vec<i64> = drain(&mut pacer, 32_000).into_iter().map(|(time, _)| time).collect();
+    assert_eq!(next, [16_000, 16_800, 17_600]);
+}
+
+#[test]
 fn a_part_that_comes_after_its_time_leaves_at_once_and_what_waits_keeps_its_place() {
     let mut pacer = pacer(&target(Pacing::FrameMultiplier(2.0)));
     enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 4, last: false });

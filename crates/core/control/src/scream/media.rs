@@ -184,8 +184,13 @@ impl MediaRate {
 
     /// What the largest bitrate needs in flight, with the headroom of pacing.
     pub(super) fn window_for_largest(&self, rtt: Duration) -> f64 {
+        PACING_HEADROOM * self.bytes_at_largest(rtt)
+    }
+
+    /// What the largest bitrate has in flight on average.
+    pub(super) fn bytes_at_largest(&self, rtt: Duration) -> f64 {
         let rtt = rtt.saturating_add(self.rules.rtt_margin).as_secs_f64();
-        PACING_HEADROOM * self.limits.max.as_bps_f64() / 8.0 * rtt
+        self.limits.max.as_bps_f64() / 8.0 * rtt
     }
 
     /// Frames come at this interval from now on.
