@@ -4,14 +4,14 @@
 //! system has them (proc_pid_cmdline(5)), so that it is found whether it is a program or a module of Python.
 
 use super::play::set_stage;
-use super::{Refusal, placed, tell};
+use super::{Refusal, tell};
 use crate::HostConfig;
 use crate::host::Stage;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use gameway_units::Duration;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const CARD: &str = "test-card";
 const ANSWER_AFTER: &str = "answer-after";
@@ -44,7 +44,7 @@ pub(super) fn is_window(matches: &ArgMatches) -> bool {
 pub(super) fn show(matches: &ArgMatches) -> Result<(), Refusal> {
     let socket = std::os::unix::net::UnixDatagram::unbound();
     let socket = socket.map_err(|error| Refusal::new(format!("the test card: {error}")))?;
-    let place = placed(matches, WINDOW).map(Path::to_owned).unwrap_or_default();
+    let place = super::placed(matches, WINDOW).map(std::path::Path::to_owned).unwrap_or_default();
     let shown = gameway_desktop::show_card(None, None, answer_after(matches)?, &mut |answer| {
         // Nobody hears it before the host is ready, or after its end.
         let _ = socket.send_to(&answer.to_bytes(), &place);
@@ -57,7 +57,6 @@ pub(super) fn show(_matches: &ArgMatches) -> Result<(), Refusal> {
     Err(without())
 }
 
-#[cfg(not(feature = "x11"))]
 fn without() -> Refusal {
     Refusal::new("--test-card: this build is without X11; build it with the feature x11")
 }
@@ -74,17 +73,15 @@ pub(super) fn command(matches: &ArgMatches, arguments: usize) -> Result<Option<C
         }
         return Ok(None);
     }
-    #[cfg(not(feature = "x11"))]
-    return Err(without());
-    #[cfg(feature = "x11")]
-    {
-        let line = std::fs::read("/proc/self/cmdline")
-            .map_err(|error| Refusal::new(format!("--test-card: /proc/self/cmdline: {error}")))?;
-        let mut words = own_words(&line, arguments);
-        words.push(format!("--{ANSWER_AFTER}={after}").into());
-        words.push(format!("--{WINDOW}").into());
-        Ok(Some(Card(words)))
+    if !cfg!(feature = "x11") {
+        return Err(without());
     }
+    let line = std::fs::read("/proc/self/cmdline")
+        .map_err(|error| Refusal::new(format!("--test-card: /proc/self/cmdline: {error}")))?;
+    let mut words = own_words(&line, arguments);
+    words.push(format!("--{ANSWER_AFTER}={after}").into());
+    words.push(format!("--{WINDOW}").into());
+    Ok(Some(Card(words)))
 }
 
 impl Card {
