@@ -1,4 +1,5 @@
-//! Connections of clients that reach the host by TCP alone (RFC 6544, the passive side), a driver: what UDP's socket is, for them.
+//! Connections by which a client reaches the host where UDP does not (RFC 6544), a driver: what UDP's socket is, for them. The host
+//! takes them in ([`TcpLinks::add`]), our client opens them ([`TcpLinks::reach`]).
 //!
 //! A connection carries datagrams in frames ([`crate::framing`]). What the kernel does not take at once is lost, as a packet is that
 //! overflows a queue: kept would be only the rest of a frame that was begun. The kernel takes no more than [`UNSENT`] beyond what TCP
@@ -87,18 +88,24 @@ impl TcpLinks {
             return;
         }
         let since = self.clock.now();
-        let link = Link {
-            stream,
-            from,
-            at,
-            frames: Frames::default(),
-            rest: Vec::new(),
-            since,
-            proven: false,
-            over: false,
-        };
+        let link = Link::new(stream, from, at, since);
         take(link.received(&first, since));
         self.links.push(link);
+    }
+
+    /// Sends a datagram by the connection to its address, which is opened if there is none: until it stands, datagrams are lost, and
+    /// whoever sent them asks again.
+    ///
+    /// # Errors
+    /// If the system has no socket for it, or knows no way there.
+    pub fn reach(&mut self, transmit: &Transmit) -> io::Result<()> {
+        if !self.links.iter().any(|link| link.from == transmit.to) {
+            let stream = connecting(transmit.to)?;
+            let at = stream.local_addr()?;
+            self.links.push(Link::new(stream, transmit.to, at, self.clock.now()));
+        }
+        self.send(transmit);
+        Ok(())
     }
 
     /// Hands out what has arrived, at most what belongs into one turn of a loop that has more to do.
@@ -158,7 +165,32 @@ fn prepare(stream: &std::net::TcpStream) -> io::Result<()> {
     socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT)
 }
 
+/// A connection that will stand when the other side has answered, or will be found by reading to have failed.
+#[expect(clippy::disallowed_types, reason = "this is the driver that owns the socket")]
+fn connecting(to: SocketAddr) -> io::Result<std::net::TcpStream> {
+    use socket2::{Domain, Socket, Type};
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&to.into()) {
+        Err(error)
+            if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) =>
+        {
+            return Err(error);
+        }
+        _ => {}
+    }
+    let stream = socket.into();
+    prepare(&stream)?;
+    Ok(stream)
+}
+
 impl Link {
+    #[expect(clippy::disallowed_types, reason = "this is the driver that owns the socket")]
+    fn new(stream: std::net::TcpStream, from: SocketAddr, at: SocketAddr, since: Instant) -> Self {
+        let (frames, rest) = (Frames::default(), Vec::new());
+        Self { stream, from, at, frames, rest, since, proven: false, over: false }
+    }
+
     fn received<'a>(&self, bytes: &'a [u8], arrival: Instant) -> Received<'a> {
         let (from, to) = (self.from, self.at);
         Received { from, over: Transport::Tcp, to, ecn: Ecn::NotEct, arrival, bytes }

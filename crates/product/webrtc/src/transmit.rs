@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 pub enum Transport {
     /// A packet of its own.
     Udp,
-    /// A frame on a connection that the other side opened (RFC 4571, RFC 6544).
+    /// A frame on a connection that the client opened (RFC 4571, RFC 6544).
     Tcp,
 }
 

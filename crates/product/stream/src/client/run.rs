@@ -15,9 +15,10 @@ use gameway_control::FrameId;
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::stop::Stop;
 use gameway_units::{Duration, Instant, VideoCodec};
+use gameway_webrtc::links::TcpLinks;
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock, Received};
 use gameway_webrtc::whep_client::post_offer;
-use gameway_webrtc::{CloseReason, Identity, Peer, Secrets};
+use gameway_webrtc::{CloseReason, Identity, Peer, Secrets, Transport};
 use rustix::event::{PollFd, PollFlags};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -73,6 +74,8 @@ struct Client {
     clock: Clock,
     end: Instant,
     socket: MediaSocket,
+    /// Where no UDP passes.
+    links: TcpLinks,
     session: ClientSession,
     jobs: Option<mpsc::Sender<Job>>,
     decoded: Taker<Decoded>,
@@ -117,6 +120,7 @@ impl Client {
         Ok(Self {
             clock,
             end: config.duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
+            links: TcpLinks::new(socket.clock()),
             socket,
             session: ClientSession::new(peer).map_err(failed)?,
             jobs: Some(jobs),
@@ -167,17 +171,14 @@ impl Client {
 
     fn take_datagrams(&mut self) -> Result<(), StreamError> {
         let session = &mut self.session;
-        loop {
-            let take = |datagram: Received<'_>| {
-                let (Received { to, ecn, arrival, bytes, .. }, from) =
-                    (datagram, datagram.remote());
-                session.peer().handle_datagram(arrival, from, to, ecn, bytes);
-                session.advance(arrival);
-            };
-            if self.socket.receive(take).map_err(system("the media socket"))? == 0 {
-                return Ok(());
-            }
-        }
+        let mut take = |datagram: Received<'_>| {
+            let (Received { to, ecn, arrival, bytes, .. }, from) = (datagram, datagram.remote());
+            session.peer().handle_datagram(arrival, from, to, ecn, bytes);
+            session.advance(arrival);
+        };
+        while self.socket.receive(&mut take).map_err(system("the media socket"))? > 0 {}
+        self.links.receive_in_turn(take);
+        Ok(())
     }
 
     fn take_decoded(&mut self, now: Instant) {
@@ -285,7 +286,13 @@ impl Client {
 
     fn send(&mut self) -> Result<(), StreamError> {
         while let Some(transmit) = self.session.poll_transmit() {
-            self.socket.send(&transmit).map_err(system("a report"))?;
+            match transmit.over {
+                Transport::Udp => self.socket.send(&transmit).map_err(system("a report"))?,
+                // A way that does not lead there is one that does not answer.
+                Transport::Tcp => {
+                    let _ = self.links.reach(&transmit);
+                }
+            }
         }
         Ok(())
     }
@@ -295,11 +302,12 @@ impl Client {
         let deadline = [self.session.next_deadline(), input].into_iter().flatten().min();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
-        let mut descriptors = [
+        let mut descriptors = vec![
             PollFd::new(&self.socket, PollFlags::IN),
             PollFd::new(&self.decoded, PollFlags::IN),
             PollFd::new(self.hearing.bell(), PollFlags::IN),
         ];
+        descriptors.extend(self.links.descriptors());
         clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
     }
 

@@ -1,4 +1,5 @@
-//! The client's checks: it asks everywhere, nominates the first that answers, and asks again as consent (RFC 7675).
+//! The client's checks: it asks everywhere, nominates the first that answers, and asks again as consent (RFC 7675). By TCP it asks
+//! when nobody has answered by UDP for a second: what the path has lost is waited for there.
 
 use super::stun::{self, Message, Transaction};
 use super::{
@@ -11,10 +12,14 @@ use gameway_units::{Duration, Ecn, Instant};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
+/// From the first check on: the fifth by UDP went unanswered for as long as one that is slow.
+const TCP_AFTER: Duration = Duration::from_secs(1);
+
 /// See the module's head.
 #[derive(Debug)]
 pub(super) struct Checks {
     candidates: Vec<Remote>,
+    began: Instant,
     tie_breaker: u64,
     next: Instant,
     interval: Duration,
@@ -36,10 +41,9 @@ struct Open {
 
 impl Checks {
     pub(super) fn new(candidates: &[Candidate], now: Instant, mut secrets: Secrets) -> Self {
-        // Our client opens no connections for media.
-        let by_udp = candidates.iter().filter(|one| one.remote.over == Transport::Udp);
         Self {
-            candidates: by_udp.map(|candidate| candidate.remote).collect(),
+            candidates: candidates.iter().map(|candidate| candidate.remote).collect(),
+            began: now,
             tie_breaker: u64::from_be_bytes(secrets.bytes()),
             next: now,
             interval: FIRST_CHECK,
@@ -123,9 +127,11 @@ impl Checks {
         if self.interval < CONSENT {
             self.interval = (self.interval * 2).min(SLOWEST_CHECK);
         }
+        let late = now.saturating_since(self.began) >= TCP_AFTER;
+        let is_asked = |remote: &&Remote| late || remote.over == Transport::Udp;
         let targets = match self.selected {
             Some(pair) => vec![pair.remote],
-            None => self.candidates.clone(),
+            None => self.candidates.iter().filter(is_asked).copied().collect(),
         };
         let nominates = self.selected.is_some();
         for to in targets {

@@ -350,6 +350,37 @@ mod tests {
         assert_eq!(sent, 6, "after 2.5 s the first consent check");
     }
 
+    #[test]
+    fn by_tcp_a_client_asks_when_nobody_has_answered_by_udp_for_a_second() {
+        let credentials = |name: &str| Credentials { name: name.into(), password: "p".repeat(24) };
+        let (ours, theirs) = (credentials("host"), credentials("client"));
+        let by_tcp = Remote { address: host(1), over: crate::transmit::Transport::Tcp };
+        let named = [host(0).into(), by_tcp].map(|remote| Candidate { remote, priority: 1 });
+        let first_by_tcp = |answers: bool| {
+            let secrets = Secrets::new([7; 32]);
+            let mut asking =
+                Ice::controlling(theirs.clone(), ours.clone(), &named, Instant::ZERO, secrets);
+            for milli in 0..5_000 {
+                let now = Instant::ZERO + MILLISECOND * milli;
+                let mut out = VecDeque::new();
+                asking.handle_timeout(now, &mut out);
+                if out.iter().any(|check| check.remote() == by_tcp) {
+                    return Some(milli);
+                }
+                for check in out.iter().filter(|_| answers) {
+                    let asked = Message::parse(&check.bytes).expect("a check");
+                    let answer = stun::success(&asked.transaction, client(0), &ours.password);
+                    let pair = Pair { local: client(0), remote: check.remote() };
+                    asking.handle(now, pair, &answer, &mut VecDeque::new());
+                }
+            }
+            None
+        };
+        assert_eq!(first_by_tcp(true), None);
+        let at = first_by_tcp(false).expect("asked in the end");
+        assert!((1_000..1_400).contains(&at), "{at}");
+    }
+
     /// A host with these candidates of a browser, and how long its checks go on if nobody answers.
     #[test]
     fn who_is_named_is_asked_one_after_the_other_and_not_for_ever() {

@@ -86,6 +86,48 @@ fn datagrams_pass_both_ways_once_a_check_has_come() {
 }
 
 #[test]
+fn a_client_opens_a_connection_by_what_it_sends_and_another_when_that_is_gone() {
+    let server = server();
+    let mut client = TcpLinks::new(MonotonicClock::starting_now());
+    let mut host = TcpLinks::new(MonotonicClock::starting_now());
+    for number in 1..=2 {
+        let asked = packet(server.address(), check(number));
+        // Until the connection stands, what is sent is lost, and asked again.
+        let mut sent = 0;
+        let connection = loop {
+            client.reach(&asked).expect("a way");
+            sent += 1;
+            std::thread::sleep(Duration::from_millis(20));
+            if let Some(connection) = server.poll_connection() {
+                break connection;
+            }
+            assert!(sent < 100);
+        };
+        assert_eq!(client.count(), 1);
+        let mut from = None;
+        host.add(connection, |one| from = Some((one.from, one.bytes.to_vec())));
+        let (from, first) = from.expect("its first frame");
+        assert_eq!(first, check(number));
+        host.send(&packet(from, vec![number; 900]));
+        std::thread::sleep(Duration::from_millis(50));
+        let mut got = Vec::new();
+        client.receive_in_turn(|one| got.push((one.from, one.over, one.bytes.to_vec())));
+        assert_eq!(got, [(server.address(), Transport::Tcp, vec![number; 900])]);
+        host = TcpLinks::new(MonotonicClock::starting_now());
+        std::thread::sleep(Duration::from_millis(50));
+        client.receive_in_turn(|_| ());
+        assert_eq!(client.count(), 0);
+    }
+    // Nobody listens there: the connection is none for long.
+    drop(server);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr());
+    let _ = client.reach(&packet(closed.expect("a port"), check(3)));
+    std::thread::sleep(Duration::from_millis(50));
+    client.receive_in_turn(|_| ());
+    assert_eq!(client.count(), 0);
+}
+
+#[test]
 fn what_does_not_begin_with_a_check_is_closed() {
     let server = server();
     let mut answer = check(2);
