@@ -9,6 +9,7 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION};
 use hyper::{Method, Request, Uri};
 use hyper_util::rt::TokioIo;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -32,12 +33,26 @@ pub struct WhepSession {
 /// # Errors
 /// If the URL is no such, the host is not there, or it refuses; the message has its reason.
 pub fn post_offer(url: &str, token: &str, offer: &str) -> io::Result<WhepSession> {
-    let (status, location, body) = exchange(&Method::POST, url, token, offer)?;
+    let Answer { status, location, body, name, peer } = exchange(&Method::POST, url, token, offer)?;
     if status != 201 {
         return Err(io::Error::other(format!("{url}: {status}: {}", body.trim())));
     }
     let location = location.ok_or_else(|| io::Error::other(format!("{url}: no Location")))?;
-    Ok(WhepSession { answer: body, location: resolve(url, &location) })
+    let answer = with_address(&body, &name, peer.ip());
+    Ok(WhepSession { answer, location: resolve(url, &location) })
+}
+
+/// A candidate by TCP has the name by which the host was asked (RFC 8839 section 5.1 allows one): its address is where that led to.
+fn with_address(answer: &str, name: &str, ip: IpAddr) -> String {
+    let ip = ip.to_string();
+    let lines = answer.split_inclusive('\n').map(|line| {
+        let words = line.split(' ').enumerate();
+        let is_name = line.starts_with("a=candidate:");
+        let words = words
+            .map(|(place, word)| if is_name && place == 4 && word == name { &ip } else { word });
+        words.collect::<Vec<_>>().join(" ")
+    });
+    lines.collect()
 }
 
 /// Ends a session by its location.
@@ -45,7 +60,7 @@ pub fn post_offer(url: &str, token: &str, offer: &str) -> io::Result<WhepSession
 /// # Errors
 /// As [`post_offer`]; 404 if another client has taken over.
 pub fn end_session(location: &str, token: &str) -> io::Result<()> {
-    let (status, _, body) = exchange(&Method::DELETE, location, token, "")?;
+    let Answer { status, body, .. } = exchange(&Method::DELETE, location, token, "")?;
     if status == 200 {
         return Ok(());
     }
@@ -59,7 +74,15 @@ fn resolve(url: &str, location: &str) -> String {
     if location.starts_with('/') { base + location + certificate } else { location.to_owned() }
 }
 
-type Answer = (u16, Option<String>, String);
+struct Answer {
+    status: u16,
+    location: Option<String>,
+    body: String,
+    /// As which the host was asked.
+    name: String,
+    /// Where that is.
+    peer: SocketAddr,
+}
 
 fn exchange(method: &Method, url: &str, token: &str, body: &str) -> io::Result<Answer> {
     let (bare, certificate) = url.split_once('#').unwrap_or((url, ""));
@@ -111,13 +134,15 @@ async fn send(
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let port = uri.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
     let stream = connect(host, port).await?;
-    match tls {
-        None => talk(stream, method, uri, token, body).await,
+    let peer = stream.peer_addr()?;
+    let (status, location, body) = match tls {
+        None => talk(stream, method, uri, token, body).await?,
         Some(tls) => {
             let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-            talk(tls.connect(name, stream).await?, method, uri, token, body).await
+            talk(tls.connect(name, stream).await?, method, uri, token, body).await?
         }
-    }
+    };
+    Ok(Answer { status, location, body, name: host.to_owned(), peer })
 }
 
 async fn talk(
@@ -126,7 +151,7 @@ async fn talk(
     uri: &Uri,
     token: &str,
     body: &str,
-) -> io::Result<Answer> {
+) -> io::Result<(u16, Option<String>, String)> {
     let host = uri.host().unwrap_or_default();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
@@ -155,6 +180,15 @@ async fn talk(
 mod tests {
     use super::*;
     use tokio::net::{TcpListener, TcpSocket};
+
+    #[test]
+    fn a_name_by_which_the_host_was_asked_becomes_its_address() {
+        let answer = "v=0\r\na=candidate:1 1 udp 9 192.0.2.1 5 typ host\r\n\
+            a=candidate:2 1 tcp 1 den.lan 8443 typ host tcptype passive\r\na=x den.lan\r\n";
+        let found = with_address(answer, "den.lan", [192, 0, 2, 7].into());
+        assert_eq!(found, answer.replace("1 den.lan 8443", "1 192.0.2.7 8443"));
+        assert_eq!(with_address(answer, "other", [192, 0, 2, 7].into()), answer);
+    }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_connection_that_met_itself_is_refused() {
