@@ -42,11 +42,13 @@ SHARING = (
     "test_live_chromium.py",
     "test_live_devices.py",
     "test_live_gamepad.py",
+    "test_live_page.py",
     "test_live_runs.py",
     "test_live_stream.py",
+    "test_live_text.py",
 )
-"""Files whose timed tests look at one live run, or use one machine: each process that has one of
-them makes it anew."""
+"""Files whose timed tests look at one live run or page, or use one machine: each process that has
+one of them makes it anew."""
 
 SMALL = """
 title = "Small"

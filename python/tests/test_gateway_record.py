@@ -436,6 +436,7 @@ def test_an_evening_that_was_recorded_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.long("test_gateway_record.py::test_an_evening_that_was_recorded_is_reported")
 @needs_live
 @pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there")
 def test_a_game_and_the_own_queue_of_an_evening_are_recorded(tmp_path: Path) -> None:

@@ -39,6 +39,10 @@ RTCRtpReceiver.prototype.getStats = function () {
 counts how often it looks whether pictures are decoded."""
 
 pytestmark = [pytest.mark.timed, pytest.mark.alone, NEEDS_CHROMIUM]
+LONG = pytest.mark.long(
+    "test_live_browser.py::test_chromium_plays_our_host_at_sixty_frames_a_second"
+)
+"""Always: with sound."""
 
 
 def rate_of(before: dict[str, Any], after: dict[str, Any]) -> float:
@@ -75,7 +79,9 @@ def check_sound(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert 0.004 <= a_second("totalAudioEnergy") <= 0.03
 
 
-@pytest.mark.parametrize(("controller", "audio"), [("gcc", True), ("pudica", False)])
+@pytest.mark.parametrize(
+    ("controller", "audio"), [("gcc", True), pytest.param("pudica", False, marks=LONG)]
+)
 def test_chromium_plays_our_host_at_sixty_frames_a_second(
     tmp_path: Path, controller: str, *, audio: bool
 ) -> None:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 pytestmark = [NEEDS_FIREFOX, pytest.mark.timed]
+LONG = pytest.mark.long(
+    "test_live_firefox.py::test_a_firefox_is_paired_by_the_code_and_wrong_ones_lock"
+)
+"""Always: over HTTPS."""
 
 SIZE = (640, 360)
 RATES = {"min_bitrate": "500 kb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "6 Mb/s"}
@@ -182,7 +186,7 @@ def test_the_controller_hears_of_its_packets(at_host: Any) -> None:
         assert frames["key_frame"].sum() <= 10, (frames["key_frame"].sum(), page)
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("scheme", [pytest.param("http", marks=LONG), "https"])
 def test_a_firefox_is_paired_by_the_code_and_wrong_ones_lock(tmp_path: Path, scheme: str) -> None:
     with (
         gameway_host(tmp_path / "state", scheme) as there,

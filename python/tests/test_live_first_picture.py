@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.timed, pytest.mark.alone, NEEDS_CHROMIUM]
 
+LONG = pytest.mark.long("test_live_first_picture.py::test_the_first_picture_comes_soon")
+"""Always: at a distance."""
 TIMES = int(os.environ.get("GAMEWAY_FIRST_PICTURES", "3"))
 """How often the link is opened."""
 FEWEST_ROUND_TRIPS = 8
@@ -57,7 +59,8 @@ def opened(made: Browser, link: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("rtt_ms", "bound_ms"), [(0, 1000), pytest.param(50, 2000, marks=needs_live)]
+    ("rtt_ms", "bound_ms"),
+    [pytest.param(0, 1000, marks=LONG), pytest.param(50, 2000, marks=needs_live)],
 )
 def test_the_first_picture_comes_soon(tmp_path: Path, rtt_ms: int, bound_ms: int) -> None:
     with ExitStack() as stack:

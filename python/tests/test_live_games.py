@@ -53,6 +53,10 @@ congestion_control = "cubic"
 ack_packets = 10
 """
 
+LONG = pytest.mark.long(
+    "test_live_games.py::test_rules_by_hand_overrule_and_marks_are_for_games_alone"
+)
+"""Always: a rule for a game. Those against games are the twins."""
 REASON = why_not()
 pytestmark = [needs_live, pytest.mark.skipif(bool(REASON), reason=REASON)]
 
@@ -172,32 +176,36 @@ def test_a_game_is_found_by_what_it_does_and_downloads_are_none(
 
 @pytest.mark.timed
 @pytest.mark.light
-def test_rules_by_hand_overrule_and_marks_are_for_games_alone(place: Home, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kind", ["game", pytest.param("no_game", marks=LONG), pytest.param("nothing", marks=LONG)]
+)
+def test_rules_by_hand_overrule_and_marks_are_for_games_alone(
+    place: Home, tmp_path: Path, kind: str
+) -> None:
     seconds = 4
-    rule = f'[[{{kind}}]]\nname = "mine"\nport = {PORT}\n'
-    seen = {}
-    for kind in ("game", "no_game", "nothing"):
-        file = tmp_path / f"{kind}.toml"
-        rules = rule.format(kind=kind) if kind != "nothing" else "games = false\n"
-        file.write_text(f'home = "{LAN}"\nmark = "EF"\n{rules}', "utf-8")
-        with place.gateway("--config", str(file)) as gateway, game(place, seconds) as player:
-            came = json.loads(player.communicate(timeout=seconds + 20)[0])
-            time.sleep(SETTLE_S)
-            seen[kind] = (gateway.status(), came)
-    status, came = seen["game"]
-    (found,) = status["games"]["found"]
-    assert (found["by"], found["name"], found["reasons"]) == ("rule", "mine", [])
-    marked = came["classes"].get(str(EF << 2), 0)
-    # All but the first, which the program had to see.
-    assert 0.95 * came["packets"] < marked <= status["game_packets"]
-    for kind in ("no_game", "nothing"):
-        status, came = seen[kind]
-        assert status["games"]["found"] == []
-        assert status["game_packets"] == 0
-        assert list(came["classes"]) == ["0"]
-        assert came["packets"] > 100
-    assert seen["no_game"][0]["games"]["overruled"] == 1
+    file = tmp_path / "gateway.toml"
+    rules = f'[[{kind}]]\nname = "mine"\nport = {PORT}\n'
+    rules = rules if kind != "nothing" else "games = false\n"
+    file.write_text(f'home = "{LAN}"\nmark = "EF"\n{rules}', "utf-8")
+    with place.gateway("--config", str(file)) as gateway, game(place, seconds) as player:
+        came = json.loads(player.communicate(timeout=seconds + 20)[0])
+        time.sleep(SETTLE_S)
+        status = gateway.status()
+    if kind == "game":
+        (found,) = status["games"]["found"]
+        assert (found["by"], found["name"], found["reasons"]) == ("rule", "mine", [])
+        marked = came["classes"].get(str(EF << 2), 0)
+        # All but the first, which the program had to see.
+        assert 0.95 * came["packets"] < marked <= status["game_packets"]
+        return
+    assert status["games"]["found"] == []
+    assert status["game_packets"] == 0
+    assert list(came["classes"]) == ["0"]
+    assert came["packets"] > 100
+    if kind == "no_game":
+        assert status["games"]["overruled"] == 1
+        return
     # The sums that samples have are whole: the rate of what is not listened to.
     with of_times():
-        rates = [one["rate_bps"] for one in seen["nothing"][0]["connections"]]
+        rates = [one["rate_bps"] for one in status["connections"]]
         assert rates == [] or max(rates) < 20e6

@@ -88,6 +88,9 @@ def test_traffic_goes_on_as_without_it_when_it_is_silent_or_killed(place: Home) 
 
 @pytest.mark.timed
 @pytest.mark.light
+@pytest.mark.long(
+    "test_live_own_queue.py::test_it_stays_with_its_interface_and_says_when_that_is_gone"
+)
 def test_an_interface_may_have_another_name_and_go_down_and_up(place: Home) -> None:
     seconds = 9
     link = ("-n", place.router, "link", "set")

@@ -222,6 +222,7 @@ capacity = "3 Mb/s"
 """
 
 
+@pytest.mark.long("test_live_lab.py::test_what_is_kept_runs_again_in_the_simulator")
 def test_a_scenario_is_played_blind_and_its_answers_are_a_table(tmp_path: Path) -> None:
     file = tmp_path / "short.toml"
     file.write_text(SCENARIO, encoding="utf-8")
@@ -291,9 +292,16 @@ def test_what_is_kept_runs_again_in_the_simulator(tmp_path: Path) -> None:
     with house() as (home, _), play(home, tmp_path / "run", *words) as one:
         with browser(tmp_path / "profile", *inside(home)) as made:
             page = Page(made, one.links[0])
+            # Who plays it is shown no knobs, and is asked at its end.
+            assert "knobs" not in page.ask()[1]
+            assert page.ask({"knobs": {"capacity": "50 Mb/s"}})[0] == 400
             assert eventually(lambda: page.ask()[1]["questions"] is not None)
+            names = [question["name"] for question in page.ask()[1]["questions"]]
+            assert page.ask({"answers": dict.fromkeys(names, 2)})[0] == 200
         code, said = one.end()
         assert code == 0, said
+    (answers,) = (tmp_path / "run" / "kept").glob("runs/*/answers.parquet")
+    assert pl.read_parquet(answers)["question"].to_list() == names
     played = gw.Results.open(tmp_path / "run" / "kept")
     experiment = gw.load(played.path)
     changes = next(played.path.glob("runs/*/changes.parquet"))
@@ -323,6 +331,7 @@ def levels(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 
 
 @pytest.mark.alone
+@pytest.mark.long("test_live_lab.py::test_a_lab_that_is_killed_leaves_nothing")
 def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path, levels: Path) -> None:
     words = ["--here", "--keep", "--capacity", "6 Mb/s"]
     own = give(levels, tmp_path / "cache", 2, 3)
@@ -464,6 +473,7 @@ def scored(folder: Path, at_s: float) -> float:
 
 
 @pytest.mark.alone
+@pytest.mark.long("test_live_lab.py::test_what_is_kept_runs_again_in_the_simulator")
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_what_is_kept_agrees_with_what_was_shown(tmp_path: Path, controller: str) -> None:
     words = ["--here", "--keep", "--controller", controller]

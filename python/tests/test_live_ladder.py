@@ -109,6 +109,7 @@ def test_chromium_shows_a_picture_that_grows(tmp_path: Path) -> None:
 
 
 @pytest.mark.light
+@pytest.mark.long("test_live_ladder.py::test_chromium_shows_a_picture_that_grows")
 def test_our_client_shows_a_picture_that_grows(tmp_path: Path) -> None:
     (tmp_path / "client").mkdir()
     with host(tmp_path, "gcc", RATES | LADDER, size=SIZE) as (url, process):

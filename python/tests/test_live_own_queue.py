@@ -129,6 +129,9 @@ def test_a_queue_that_follows_the_link_keeps_the_providers_empty(tmp_path: Path)
 
 
 @pytest.mark.timed
+@pytest.mark.long(
+    "test_live_own_queue.py::test_a_queue_that_follows_the_link_keeps_the_providers_empty"
+)
 def test_a_game_does_not_wait_beside_downloads_and_without_it_does(config: str) -> None:
     seconds = 10
     with home(*PATH) as place:

@@ -34,6 +34,10 @@ FIELD = "document.getElementById('code')"
 ALERT = "document.querySelector('#pair [role=alert]')?.textContent ?? null"
 
 pytestmark = [pytest.mark.timed, pytest.mark.light, NEEDS_CHROMIUM]
+LONG = pytest.mark.long(
+    "test_live_pairing.py::test_a_browser_is_paired_by_the_code_and_plays_until_it_is_revoked"
+)
+"""Always: over HTTPS; the other tests here are over HTTP."""
 
 
 @dataclass
@@ -129,7 +133,7 @@ def wrong(code: str) -> str:
     return f"{(int(code) + 1) % 1_000_000:06}"
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("scheme", [pytest.param("http", marks=LONG), "https"])
 def test_a_browser_is_paired_by_the_code_and_plays_until_it_is_revoked(
     tmp_path: Path, scheme: str
 ) -> None:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = needs_live
+LONG = pytest.mark.long(
+    "test_live_quic.py::test_a_download_has_the_capacity_and_its_state_is_written"
+)
+"""Always: CUBIC, with the acknowledgements that downloads have."""
 
 DOWNLOAD = """
 title = "A download over QUIC"
@@ -50,7 +54,7 @@ def payload(results: gw.Results) -> int:
 
 @pytest.mark.timed
 @pytest.mark.light
-@pytest.mark.parametrize("control", ["cubic", "bbr2"])
+@pytest.mark.parametrize("control", ["cubic", pytest.param("bbr2", marks=LONG)])
 def test_a_download_has_the_capacity_and_its_state_is_written(tmp_path: Path, control: str) -> None:
     results = live(tmp_path, f'congestion_control = "{control}"')
     bins = results.bins().collect().filter(pl.col("flow") == "update")
@@ -95,6 +99,7 @@ def test_it_stops_at_its_stop_in_either_direction(tmp_path: Path, direction: str
 
 @pytest.mark.timed
 @pytest.mark.light
+@LONG
 def test_the_receiver_acknowledges_every_tenth_packet_or_after_a_delay(tmp_path: Path) -> None:
     back = {}
     for delay in ("1 ms", "25 ms"):

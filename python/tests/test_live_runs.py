@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = needs_live
+LONG = pytest.mark.long("test_live_runs.py::test_a_competitor_may_send_upwards")
 
 DOWNLOAD = """
 title = "A download"
@@ -290,7 +291,11 @@ stop = "4 s"
 @pytest.mark.timed
 @pytest.mark.light
 @pytest.mark.parametrize(
-    ("kind", "most"), [('"tcp"', 5.0), ('"udp"\nrate = "3 Mb/s"', 3.05)], ids=["tcp", "udp"]
+    ("kind", "most"),
+    [
+        pytest.param('"tcp"', 5.0, id="tcp"),
+        pytest.param('"udp"\nrate = "3 Mb/s"', 3.05, id="udp", marks=LONG),
+    ],
 )
 def test_a_competitor_may_send_upwards(tmp_path: Path, kind: str, most: float) -> None:
     results = gw.run(gw.loads(UPLOAD.replace("KIND", kind)), tmp_path / "out", on="live")

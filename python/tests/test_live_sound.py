@@ -95,7 +95,16 @@ def test_there_is_no_sound_that_was_not_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
-@pytest.mark.parametrize("volume", [0.5, 0.0])
+@pytest.mark.parametrize(
+    "volume",
+    [
+        0.5,
+        pytest.param(
+            0.0,
+            marks=pytest.mark.long("test_live_sound.py::test_a_files_own_sound_is_streamed"),
+        ),
+    ],
+)
 def test_a_files_own_sound_is_streamed(tmp_path: Path, volume: float) -> None:
     file = tmp_path / "tone.mkv"
     words = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=60:d=2"]

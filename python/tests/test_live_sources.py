@@ -102,6 +102,7 @@ def test_a_simulation_has_no_source(tmp_path: Path) -> None:
 
 @pytest.mark.timed
 @pytest.mark.alone
+@pytest.mark.long("test_live_sources.py::test_a_program_is_not_root_if_sudo_was_called_by_somebody")
 @needs_live
 @needs_screens
 def test_a_moving_program_is_streamed_with_its_stamps_and_leaves_nothing(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ pytestmark = [
     pytest.mark.light,
     pytest.mark.skipif(not HAS_TOOLS, reason="needs Xvfb, xterm, xclip and setxkbmap"),
 ]
+LONG = pytest.mark.long("test_live_text.py::test_text_is_what_was_written_whatever_the_layouts")
+"""Always: on a German screen, which has letters elsewhere than the browser's keyboard."""
 SIZE = "640x360"
 PATIENCE_S = 20.0
 LOSSES = 200
@@ -97,7 +99,7 @@ def script(folder: Path, layout: str) -> str:
     )
 
 
-@pytest.fixture(scope="module", params=["us", "de"])
+@pytest.fixture(scope="module", params=[pytest.param("us", marks=LONG), "de"])
 def typed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Typed]:

@@ -10,6 +10,7 @@ import math
 import shutil
 import socket
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -118,13 +119,14 @@ def test_a_recording_is_a_film_of_its_own(tmp_path: Path) -> None:
          "-c:v", "mjpeg", str(recording)],
         check=True,
     )  # fmt: skip
-    own = film(Content.parse(f"file:{recording}"))
-    assert own.key != film().key
+    whole = film(Content.parse(f"file:{recording}"))
+    assert whole.key != film().key
+    own = replace(whole, length_s=20, endless=False)
     films.make(own, print)
     sizes = films.sizes(own)
-    assert [len(row) for row in sizes] == [120, 120, 120]
+    assert [len(row) for row in sizes] == [20, 20, 20]
     # One second again and again: every segment is like the one before, as the scenes' are not.
-    lowest = sizes[0][5:55]
+    lowest = sizes[0][5:]
     assert max(lowest) < 1.5 * min(lowest)
     recording.write_bytes(b"no video")
     with pytest.raises(GamewayError, match="ffmpeg made no video"):

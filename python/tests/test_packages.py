@@ -55,7 +55,8 @@ def source_package(folder: Path) -> Path:
 def wheel(folder: Path) -> Path:
     features = BUILT_WITH.read_text("utf-8").strip()
     # The features' libraries are this machine's, and are not copied into the wheel.
-    words = ("--release", "--locked", "--features", features, "--auditwheel", "skip")
+    words = ("--release", "--locked", "--features", features, "--auditwheel", "skip",
+             "--compression-level", "1")  # fmt: skip
     return maturin("build", *words, folder=folder / "wheel")
 
 

@@ -1,7 +1,7 @@
 """The scoreboard in small: every controller in every scenario once, none beyond the limit.
 
-Always: repair is a factor behind random loss alone, and half a minute is simulated where nothing
-comes or goes. `make long` has repair in each part that has it, and whole runs.
+Always: repair is a factor behind random loss alone, and 20 s are simulated where nothing comes or
+goes. `make long` has repair in each part that has it, and whole runs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ CONTROLLERS = {"pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp", "fix
 KINDS = ("none", "nack", "adaptive")
 UNREPAIRED = ("against-bbr", "against-cubic", "cellular", "shallow-buffer", "steps")
 """Parts that have no repair in the short form."""
-HALVED = ("cellular", "constant", "deep-buffer", "jitter", "shallow-buffer")
-"""Parts in which nothing comes or goes: they last 30 s in the short form, in place of 60 s."""
+STEADY = ("cellular", "constant", "deep-buffer", "jitter", "random-loss", "shallow-buffer")
+"""Parts in which nothing comes or goes: they last 20 s in the short form, in place of 60 s."""
 
 
 class Form(NamedTuple):
@@ -57,7 +57,7 @@ def form(request: pytest.FixtureRequest) -> Form:
 @pytest.fixture(scope="module")
 def parts(form: Form, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
     less = [f"{name}:stream.0.repair=none" for name in UNREPAIRED]
-    less += [f"{name}:duration=30 s" for name in HALVED]
+    less += [f"{name}:duration=20 s" for name in STEADY]
     overrides = ["runs=1", *(less if form == SHORT else [])]
     small = load_suite(experiments.find("scoreboard")).with_overrides(overrides)
     return suite.run(small, tmp_path_factory.mktemp("scoreboard"))
