@@ -104,7 +104,7 @@ def test_a_recording_is_made_once_and_films_are_cut_from_it(
     video = game.record(folder, told.append)
     assert told == []
     content = Content.parse("game")
-    film = films.Film(LEVELS, 1_000_000_000, 8, endless=False, content=content)
+    film = films.Film(LEVELS, 1_000_000_000, 8, endless=False, content=content, content_s=4)
     assert film.key != replace(film, content=Content()).key
     assert str(video) in content.words((320, 180), folder, told.append)
     films.make(film, told.append)

@@ -121,7 +121,7 @@ def test_a_recording_is_a_film_of_its_own(tmp_path: Path) -> None:
     )  # fmt: skip
     whole = film(Content.parse(f"file:{recording}"))
     assert whole.key != film().key
-    own = replace(whole, length_s=20, endless=False)
+    own = replace(whole, length_s=20, endless=False, content_s=20)
     films.make(own, print)
     sizes = films.sizes(own)
     assert [len(row) for row in sizes] == [20, 20, 20]
