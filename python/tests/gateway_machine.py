@@ -96,6 +96,13 @@ def seen_with(devices: str, interface: str = "house") -> dict[str, object]:
     return {"segments": count, "doctor": state}
 
 
+def at_no_bridge() -> dict[str, object]:
+    start("wan")
+    seen = seen_with("house, wan", "wan")
+    run(PROGRAM, "down", "--control", CONTROL)
+    return seen
+
+
 def main() -> None:
     place()
     server = subprocess.Popen(
@@ -104,7 +111,7 @@ def main() -> None:
     time.sleep(1)
     process = start()
     attached = filters()
-    tables = {one: seen_with(one) for one in ("", "lan, wan", "house, wan", "wan")}
+    tables = {one: seen_with(one) for one in sys.argv[2:]}
     process.send_signal(signal.SIGKILL)
     process.wait()
     left = filters()
@@ -113,10 +120,7 @@ def main() -> None:
     process = start()
     again = filters()
     down = run(PROGRAM, "down", "--control", CONTROL)
-    # At an interface that is no bridge.
-    process = start("wan")
-    plain = seen_with("house, wan", "wan")
-    run(PROGRAM, "down", "--control", CONTROL)
+    plain = at_no_bridge() if "wan" in tables else None
     server.kill()
     told = {
         "kernel": run("uname", "-r").strip(), "attached": attached, "tables": tables,

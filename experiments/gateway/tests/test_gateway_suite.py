@@ -92,10 +92,23 @@ def test_windows_takes_the_providers_queue_away_and_keeps_the_link_full(
     assert wait["CAKE at 150 %"] > 100.0
 
 
+@pytest.mark.parametrize(
+    "repeats",
+    [
+        1,
+        pytest.param(
+            3,
+            marks=pytest.mark.long(
+                "test_gateway_suite.py::"
+                "test_short_transfers_are_quicker_beside_a_download_and_pay_for_it_alone"
+            ),
+        ),
+    ],
+)
 def test_short_transfers_are_quicker_beside_a_download_and_pay_for_it_alone(
-    tmp_path: Path,
+    tmp_path: Path, repeats: int
 ) -> None:
-    short = SUITE.only(["transfers", "transfers-follow"]).with_overrides(["runs=3"])
+    short = SUITE.only(["transfers", "transfers-follow"]).with_overrides([f"runs={repeats}"])
     results = suite.run(short, tmp_path)
     rows = transfers.rows(results)
     means = rows.group_by("variant", "beside", "size").agg(pl.col("ratio", "transfers").mean())
