@@ -190,7 +190,7 @@ timed-test: untimed-test ## the tests of times: of packets, frames and browsers
 
 long: ready ## tests of which `make test` runs a shorter form: of Python, of encoders, and fuzzing
 	$(BIN)/pytest -m long
-	$(RUST_TEST) --test all -- --ignored every_pattern
+	$(RUST_TEST) --test all --test browser -- --ignored every_ chromium_plays
 	fuzz/smoke
 
 # A mutant that survives is a line that no test of its crate holds. Each takes a build and the tests of a crate: seconds in

@@ -195,7 +195,9 @@ fn first_pictures(browser: &mut Browser, session: &str, statistics: &str) -> Val
     panic!("no picture in twenty seconds");
 }
 
+/// Always: Chromium plays a host's stream in `python/tests/test_live_browser.py`, with nothing else on the machine.
 #[test]
+#[ignore = "of times: make long"]
 fn chromium_plays_sixty_frames_a_second_and_reports() {
     let Some((page, video, host)) = play("browser", "", None) else { return };
     assert_eq!(page["connection"], "connected", "{page}");

@@ -44,8 +44,19 @@ const PATHS: [(&str, f64); 3] = [("20 ms", 100.0), ("60 ms", 100.0), ("100 ms", 
 
 #[test]
 fn the_goal_is_met_and_repair_costs_little_more_than_what_is_lost() {
+    the_goal_is_met(&[0.5, 5.0]);
+}
+
+#[test]
+#[ignore = "twice as many cases: make long"]
+fn the_goal_is_met_in_every_case() {
+    the_goal_is_met(&[0.5, 1.0, 2.0, 5.0]);
+}
+
+fn the_goal_is_met(losses: &[f64]) {
     for (base_rtt, deadline_ms) in PATHS {
-        for (loss, burst) in [0.5, 1.0, 2.0, 5.0].map(|loss| [(loss, 1.0), (loss, 3.0)]).concat() {
+        let cases = losses.iter().flat_map(|loss| [(*loss, 1.0), (*loss, 3.0)]);
+        for (loss, burst) in cases {
             let run = lossy(&json!("adaptive"), base_rtt, loss, burst);
             let Outcome { shown, in_time, spent, key_frame_requests } = outcome(&run, deadline_ms);
             let case = format!("{base_rtt}, {loss} % in bursts of {burst}");
