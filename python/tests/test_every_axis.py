@@ -32,7 +32,7 @@ STREAM = {"controller": "fixed", "start_bitrate": "3 Mb/s"}
 GCC = {"controller": "gcc"}
 BROWSER = {"controller": "gcc", "kind": "chromium"}
 PATH = {"capacity": "10 Mb/s", "base_rtt": "16 ms"}
-GROUP = 3
+GROUP = 9
 BASE = {"duration": "500 ms", "path": PATH, "stream": [STREAM]}
 """Of axes that need nothing else."""
 
