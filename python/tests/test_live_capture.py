@@ -65,6 +65,9 @@ def zero_ns(file: Path) -> int:
 
 
 @pytest.mark.timed
+@pytest.mark.long(
+    "test_live_capture.py::test_packets_are_captured_at_both_ends_with_the_paths_delay_between"
+)
 def test_a_capture_has_what_the_link_counted(tmp_path: Path) -> None:
     results = gw.run(gw.loads(FILE), tmp_path / "out", on="live", live=gw.LiveOptions(pcap=True))
     (run,) = results.finished_ids()

@@ -76,6 +76,7 @@ def summed(rounds: Iterator[dict[str, Any]]) -> dict[str, float]:
     }
 
 
+@pytest.mark.long("test_live_photon.py::test_parts_add_up_and_what_one_takes_longer_is_in_it_alone")
 def test_pictures_are_captured_when_they_are_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

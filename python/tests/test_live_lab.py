@@ -154,6 +154,7 @@ def eventually(holds: Callable[[], bool], seconds: float = WAIT_S) -> bool:
     return True
 
 
+@pytest.mark.long("test_live_lab.py::test_a_lab_that_is_killed_leaves_nothing")
 def test_another_device_plays_behind_a_path_whose_knobs_act(tmp_path: Path) -> None:
     with house() as (home, phone), play(home, tmp_path / "run") as playing:
         assert playing.links[0].startswith(f"http://{HOUSE}:")

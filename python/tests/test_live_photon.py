@@ -169,6 +169,7 @@ ROW = """(() => {
 """Where the middle of the row of cells is on the browser's screen, and how wide it is."""
 
 
+@pytest.mark.long("test_live_photon.py::test_parts_add_up_and_what_one_takes_longer_is_in_it_alone")
 def test_a_witness_at_the_browsers_screen_sees_the_same_delay(tmp_path: Path) -> None:
     flags = FLAGS.replace("--headless ", "--window-size=1290,880 --window-position=0,0 ")
     with (

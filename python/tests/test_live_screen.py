@@ -200,6 +200,7 @@ def test_the_host_is_asked_for_few_key_frames(at_host: Any) -> None:
 
 
 @needs_live
+@pytest.mark.long("test_live_play.py::test_what_a_browser_asks_for_is_sent_again")
 def test_a_canvas_survives_losses(tmp_path: Path) -> None:
     rates = {"start_bitrate": "6 Mb/s", "max_bitrate": "6 Mb/s", "repair": "nack"}
     loss = {"kind": "random", "probability": "3 %"}

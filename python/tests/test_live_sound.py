@@ -60,6 +60,7 @@ def play(folder: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any], pl.
     return reports[1], reports[0], pl.read_parquet(folder / "sound.parquet")
 
 
+@pytest.mark.long("test_live_sync.py::test_sound_and_picture_are_played_together")
 def test_the_scenes_beeps_come_with_its_pictures(tmp_path: Path) -> None:
     _, client, table = play(tmp_path, audio=True)
     sound = client["sound"]

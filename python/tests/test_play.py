@@ -123,6 +123,7 @@ def test_a_game_is_played_by_keys_and_ctrl_c_ends_all(tmp_path: Path) -> None:
     assert eventually(lambda: left_over(folder) == [])
 
 
+@pytest.mark.long("test_play.py::test_a_game_is_played_by_keys_and_ctrl_c_ends_all")
 def test_a_program_that_ends_ends_the_play_and_the_page_says_so(tmp_path: Path) -> None:
     with (
         play(tmp_path / "run", "--size", "320x180", "sh", "-c", "sleep 6") as playing,

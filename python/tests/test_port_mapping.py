@@ -161,6 +161,9 @@ def test_a_client_outside_plays_by_upnp_at_another_port_where_that_is_taken(
         assert mapped(between) == set()
 
 
+@pytest.mark.long(
+    "test_port_mapping.py::test_a_client_outside_plays_by_upnp_at_another_port_where_that_is_taken"
+)
 def test_without_a_mapping_nobody_outside_comes_and_the_host_says_what_was_tried(
     between: Internet, tmp_path: Path
 ) -> None:
