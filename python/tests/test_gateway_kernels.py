@@ -96,7 +96,7 @@ def test_kernels_take_it_windows_are_lowered_and_a_silent_program_lowers_none(
 @LONG
 @pytest.mark.parametrize("kernel", KERNELS, ids=named)
 def test_kernels_have_its_own_queue_with_htb_and_cake(tmp_path: Path, kernel: Kernel) -> None:
-    command = [PYTHON, "python/tests/queue_machine.py", program()]
+    command = [PYTHON, "python/tests/queue_machine.py", program(), "auto", "htb"]
     done = run(tmp_path, command, modules=MODULES, limit_s=LIMIT_S, kernel=kernel)
     assert done.code == 0, done.output
     told = json.loads(done.output)
