@@ -42,6 +42,7 @@ SHARING = (
     "test_live_chromium.py",
     "test_live_devices.py",
     "test_live_gamepad.py",
+    "test_live_input.py",
     "test_live_page.py",
     "test_live_runs.py",
     "test_live_stream.py",
