@@ -23,6 +23,8 @@ export interface Facts {
   // Frames that the worker saw, and how long after the last packet of the newest one.
   received?: number;
   lag?: number;
+  // Packets of sound that came too late to be played.
+  soundLeftOut?: number;
   readonly figures?: Figures | null;
   readonly input?: { held: boolean; waiting: number; messages: number; newest: number };
   readonly gamepads?: { pads: number; held: boolean; waiting: boolean; messages: number };

@@ -2,6 +2,7 @@
 import { facts } from "../facts";
 import type { Access } from "../pairing/access";
 import type { Screen } from "../screen/screen";
+import { leaveOutLate } from "../sound/leave-out";
 import { chooseRole, PLACES, placesOf } from "../watching/role";
 import { asCarrier, isCarrier } from "./carried";
 import { describe, ON_REQUEST } from "./description";
@@ -50,7 +51,7 @@ function assemble(watcher: Watcher, servers: RTCIceServer[]): Parts {
   const wires = new Wires(connection);
   const reports = new Reports(connection, watcher.screen.progress);
   watcher.screen.open(wires, reports);
-  connection.addTransceiver("audio", { direction: "recvonly" });
+  leaveOutLate(connection.addTransceiver("audio", { direction: "recvonly" }).receiver);
   const input = connection.createDataChannel("input", { ordered: false, maxRetransmits: 0 });
   watcher.onConnection(connection, input, connection.createDataChannel("pointer"));
   return { connection, wires, reports };

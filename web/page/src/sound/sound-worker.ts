@@ -1,0 +1,41 @@
+// Sees each packet of sound before the browser's jitter buffer does, and leaves out what came too late.
+import { LateSound } from "./late";
+
+// WebRTC Encoded Transform (W3C), of sound; not all browsers tell when a packet came, nor all its timestamp here.
+interface Metadata {
+  rtpTimestamp?: number;
+  receiveTime?: number;
+}
+
+interface TransformEvent {
+  transformer: {
+    readable: ReadableStream<RTCEncodedAudioFrame>;
+    writable: WritableStream<RTCEncodedAudioFrame>;
+  };
+}
+
+// Of a packet, in milliseconds: the host's.
+const DURATION = 10;
+
+export interface Heard {
+  // Packets that were left out so far.
+  leftOut: number;
+}
+
+Object.assign(globalThis, {
+  onrtctransform: async ({ transformer }: TransformEvent) => {
+    const sound = new LateSound();
+    const reader = transformer.readable.getReader();
+    const writer = transformer.writable.getWriter();
+    let leftOut = 0;
+    for (;;) {
+      const { done, value: frame } = await reader.read();
+      if (done) return;
+      const { rtpTimestamp = frame.timestamp, receiveTime = performance.now() } = frame.getMetadata() as Metadata;
+      if (sound.isLate(rtpTimestamp, receiveTime, DURATION)) {
+        leftOut += 1;
+        postMessage({ leftOut } satisfies Heard);
+      } else await writer.write(frame);
+    }
+  },
+});
