@@ -19,6 +19,7 @@ fn config() -> &'static HostConfig {
         h265: false,
         nack: true,
         parity: true,
+        references: true,
         export_keys: false,
     })
 }

@@ -101,6 +101,8 @@ pub struct Sender {
     references: References,
     /// The newest frame of which a packet is lost.
     newest_broken: Option<FrameId>,
+    /// The newest frame that the receiver has shown, as it says beside its reports.
+    shown: Option<FrameId>,
     /// One past the newest packet that a report told of.
     reported_end: u64,
     /// When the packet that left last was due.
@@ -149,6 +151,7 @@ impl Sender {
             newest_entry: FrameId(0),
             references: References::default(),
             newest_broken: None,
+            shown: None,
             reported_end: 0,
             last_due: config.start,
             last_generated: ReceiverInstant::ZERO,

@@ -27,7 +27,15 @@ fn exchange(
 }
 
 fn without_repair(identity: Identity, candidates: Vec<Way>) -> HostConfig {
-    HostConfig { identity, candidates, h265: false, nack: false, parity: false, export_keys: true }
+    HostConfig {
+        identity,
+        candidates,
+        h265: false,
+        nack: false,
+        parity: false,
+        references: false,
+        export_keys: true,
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

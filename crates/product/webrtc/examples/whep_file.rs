@@ -84,6 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         h265: false,
         nack: false,
         parity: false,
+        references: false,
         export_keys: false,
     };
     let signaling = SignalingServer::start(SignalingConfig {
@@ -258,7 +259,7 @@ impl Host {
                 // Of each frame when its last packet is there, and of the one before again.
                 report_on: packet.report_on,
                 playout_delay: Some((0, 0)),
-                frame: None,
+                ..Extensions::default()
             };
             let rtp = RtpPacket { header, extensions, payload: &packet.payload, padding: 0 };
             if self.lose != Some(self.sent) {

@@ -21,13 +21,15 @@
 //!
 //! | | IP | UDP | RTP | extensions | SRTP tag | sum |
 //! |---|---|---|---|---|---|---|
-//! | browser with transport-wide feedback | 20 | 8 | 12 | 8 (block 4, element 3, padding 1) | 16 | 64 |
-//! | browser with RFC 8888 | 20 | 8 | 12 | 0 | 16 | 56 |
+//! | browser with transport-wide feedback | 20 | 8 | 12 | 12 (block 4, elements 3 and 4, padding 1) | 16 | 68 |
+//! | the same without the dependency descriptor | 20 | 8 | 12 | 8 (block 4, element 3, padding 1) | 16 | 64 |
+//! | browser with RFC 8888 | 20 | 8 | 12 | 8 (block 4, element 4) | 16 | 64 |
 //! | our client | 20 | 8 | 12 | 16 (block 4, element 12) | 16 | 72 |
 //!
 //! The tag is 16 bytes under AES-GCM, which our client and current browsers agree on, and 10 under AES-CM with
 //! HMAC-SHA1. A playout delay, on key frames only, adds 4 to an extension block that is there and 8 where there is none.
-//! A packet that asks a browser for a report has 4 more.
+//! A packet that asks a browser for a report has 4 more, one of a frame that refers further back than to the one before 4, and a key
+//! frame's first packet 8.
 //!
 //! **Numbers.** Our client's packets have the low 16 bits of the transport-wide number as RTP number: probes, padding and
 //! repair are numbered with media. A browser has probes and padding on the SSRC of retransmissions with numbers of their
@@ -48,7 +50,7 @@
 //!     let mut socket = MediaSocket::bind(listen, clock)?; // UDP; signalling has the same port of TCP
 //!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], pairing: None, certificate: None, lab: None, servers: Default::default(), wake: None })?;
 //!     let candidates = vec![socket.address().into()];
-//!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, nack: true, parity: false, export_keys: false };
+//!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, nack: true, parity: false, references: false, export_keys: false };
 //!     let mut session: Option<(String, Peer)> = None;
 //!     let mut reader = ReportReader::default();
 //!     loop {
@@ -112,6 +114,7 @@
 pub mod authority;
 mod clock;
 pub mod data;
+pub mod dependency_descriptor;
 pub mod devices;
 mod error;
 pub mod feedback;

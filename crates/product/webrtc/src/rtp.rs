@@ -1,5 +1,6 @@
 //! RTP packets (RFC 3550 section 5.1) with one-byte header extensions (RFC 8285 section 4.2).
 
+use crate::dependency_descriptor::DependencyDescriptor;
 use crate::error::WebrtcError;
 use crate::frame_extension::FrameExtension;
 use crate::sdp::Negotiated;
@@ -40,6 +41,8 @@ pub struct Extensions {
     pub playout_delay: Option<(u16, u16)>,
     /// Place in the frame.
     pub frame: Option<FrameExtension>,
+    /// To which frame it refers; not read.
+    pub dependencies: Option<DependencyDescriptor>,
 }
 
 /// A packet to send.
@@ -142,6 +145,12 @@ impl Extensions {
         if let (Some(id), Some(frame)) = (terms.frame, self.frame) {
             bytes.push(id << 4 | (frame.size() - 1) as u8);
             frame.write(bytes);
+        }
+        if let (Some(id), Some(dependencies)) = (terms.dependencies, self.dependencies) {
+            let head = bytes.len();
+            bytes.push(id << 4);
+            dependencies.write(bytes);
+            bytes[head] |= (bytes.len() - head - 2) as u8;
         }
         let length = bytes.len() - start - 4;
         if length == 0 {
@@ -269,6 +278,7 @@ mod tests {
             report_on: Some(0x1234),
             playout_delay: Some((0, 0xFFF)),
             frame: Some(frame),
+            dependencies: None,
         };
         for extensions in [Extensions::default(), all] {
             for padding in [0, 1, 255] {
@@ -305,6 +315,7 @@ mod tests {
             report_on,
             playout_delay: Some((1, 2)),
             frame: None,
+            dependencies: None,
         };
         let packet = |extensions| RtpPacket {
             header: RtpHeader::default(),
@@ -336,8 +347,23 @@ mod tests {
         let browser = Negotiated { frame: None, playout_delay: None, ..terms() };
         let native = Negotiated { frame: Some(1), ..Negotiated::default() };
         let frame = FrameExtension::parse(&[0; 11]);
-        for (terms, stated) in [(browser, 64), (native, 72)] {
-            let extensions = Extensions { transport_wide: Some(1), frame, ..Extensions::default() };
+        let referring = Negotiated { dependencies: Some(2), ..browser.clone() };
+        let reported = Negotiated { transport_wide: None, ..referring.clone() };
+        let dependencies = DependencyDescriptor {
+            frame: 1,
+            first: true,
+            last: false,
+            key_frame: false,
+            refers_back: 1,
+        };
+        let all = [(browser, 64), (referring, 68), (reported, 64), (native, 72)];
+        for (terms, stated) in all {
+            let extensions = Extensions {
+                transport_wide: Some(1),
+                frame,
+                dependencies: Some(dependencies),
+                ..Extensions::default()
+            };
             let header = RtpHeader::default();
             let mut bytes = Vec::new();
             let packet = RtpPacket { header, extensions, payload: &[], padding: 0 };

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { inStereo, ON_REQUEST, withReferenceTime, withReportsOnRequest } from "./description";
+import {
+  DEPENDENCIES,
+  inStereo,
+  ON_REQUEST,
+  withDependencies,
+  withReferenceTime,
+  withReportsOnRequest,
+} from "./description";
 
 const offer = (...lines: string[]) => ({ type: "offer" as const, sdp: lines.map((line) => `${line}\r\n`).join("") });
 
@@ -8,6 +15,12 @@ const BY_NUMBER = "a=extmap:3 http://www.ietf.org/id/draft-holmer-rmcat-transpor
 test("reports on request get the first free number", () => {
   const asked = withReportsOnRequest(offer("a=extmap:1 urn:x", BY_NUMBER, "a=extmap:2 urn:y"));
   expect(asked).toEqual(offer("a=extmap:1 urn:x", BY_NUMBER, `a=extmap:4 ${ON_REQUEST}`, "a=extmap:2 urn:y"));
+});
+
+test("what is added has numbers of its own", () => {
+  const asked = withReportsOnRequest(offer("a=extmap:1 urn:x", BY_NUMBER)) as { type: "offer"; sdp: string };
+  const lines = ["a=extmap:1 urn:x", BY_NUMBER, `a=extmap:4 ${DEPENDENCIES}`, `a=extmap:2 ${ON_REQUEST}`];
+  expect(withDependencies(asked)).toEqual(offer(...lines));
 });
 
 test("without a free number, or without reports, the offer stays", () => {

@@ -5,23 +5,30 @@ type Description = RTCSessionDescriptionInit & { sdp: string };
 // if it stands in the description.
 export const ON_REQUEST = "http://www.webrtc.org/experiments/rtp-hdrext/transport-wide-cc-02";
 
+// By this extension the host says to which frame one refers, so that a frame that is lost does not stop those that refer to others. Chromium
+// takes it likewise.
+export const DEPENDENCIES = "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension";
+
 // RFC 8285 section 4.2: one byte holds numbers from 1 to 14.
 const NUMBERS = [...Array(14).keys()].map((number) => number + 1);
 
-export function withReportsOnRequest({ type, sdp }: Description): Description {
+function withExtension({ type, sdp }: Description, added: string): Description {
   const numbers = [...sdp.matchAll(/a=extmap:(\d+) (\S+)/g)].map(([, number, name]) => ({
     number: Number(number),
     name,
   }));
-  const own = numbers.find(({ name }) => name === ON_REQUEST)?.number;
+  const own = numbers.find(({ name }) => name === added)?.number;
   const free = own ?? NUMBERS.find((one) => numbers.every(({ number }) => number !== one));
   const line = /a=extmap:\d+ \S+transport-wide-cc-extensions-01\r\n/;
   const sections = sdp.split(/^(?=m=)/m).map((section) => {
-    const isAsked = !free || section.startsWith("m=audio") || section.includes(ON_REQUEST);
-    return isAsked ? section : section.replace(line, `$&a=extmap:${free} ${ON_REQUEST}\r\n`);
+    const isAsked = !free || section.startsWith("m=audio") || section.includes(added);
+    return isAsked ? section : section.replace(line, `$&a=extmap:${free} ${added}\r\n`);
   });
   return { type, sdp: sections.join("") };
 }
+
+export const withReportsOnRequest = (offer: Description) => withExtension(offer, ON_REQUEST);
+export const withDependencies = (offer: Description) => withExtension(offer, DEPENDENCIES);
 
 // The host answers the time that a browser says, so that the browser knows the round trip: by it Chromium asks again for a packet
 // that was lost a second time, else after 100 ms. It says its time only if the description has so.
@@ -40,7 +47,8 @@ export async function describe(connection: RTCPeerConnection): Promise<void> {
   const offer = inStereo({ type, sdp });
   const asking = withReportsOnRequest(offer);
   await connection
-    .setLocalDescription(withReferenceTime(asking))
+    .setLocalDescription(withReferenceTime(withDependencies(asking)))
+    .catch(() => connection.setLocalDescription(withReferenceTime(asking)))
     .catch(() => connection.setLocalDescription(asking))
     .catch(() => connection.setLocalDescription(offer));
 }

@@ -13,6 +13,9 @@ export interface Metadata {
   // Counts from the worker's own origin.
   receiveTime?: number;
   mimeType?: string;
+  // The frame's number and those to which it refers, where the host says so.
+  frameId?: number;
+  dependencies?: number[];
 }
 
 export interface SeenFrame {

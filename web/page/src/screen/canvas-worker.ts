@@ -4,6 +4,7 @@ import type { CanvasOptions, FromWorker, ToWorker } from "./canvas-messages";
 import { Freezes } from "./freezes";
 import { H264Heads, type Head } from "./h264";
 import { H265Heads } from "./h265";
+import { References } from "./references";
 import type { ScreenCounters } from "./ways";
 
 interface Heads {
@@ -34,6 +35,7 @@ const decodings = new Map<number, Decoding>();
 let context: OffscreenCanvasRenderingContext2D | null = null;
 let decoder: VideoDecoder | null = null;
 let heads: Heads = new H264Heads();
+const references = new References();
 let codec = "";
 let number = 0;
 // What was drawn since the browser last took the canvas for the screen.
@@ -77,6 +79,11 @@ function fail(error: DOMException): void {
   tell({ kind: "key frame needed", why: error.message });
 }
 
+// Of a host that says to which frames one refers, those that cannot be decoded are passed over: another one follows that can.
+function isPassedOver({ frameId, dependencies = [] }: Metadata, isKey: boolean): boolean {
+  return frameId !== undefined && !references.take(frameId, dependencies, isKey);
+}
+
 function ready(head: Head, isKey: boolean): VideoDecoder | null {
   if (isKey && head.codec !== undefined && (decoder === null || head.codec !== codec)) {
     codec = head.codec;
@@ -97,9 +104,12 @@ function decode(frame: RTCEncodedVideoFrame, header: number): void {
   const isKey = frame.type === "key";
   if (isKey) heads = headsOf(metadataOf(frame));
   const data = new Uint8Array(frame.data, header);
-  const able = ready(heads.read(data), isKey);
   const told = seen(frame);
   tell({ kind: "seen", ...told });
+  const metadata = metadataOf(frame);
+  if (isPassedOver(metadata, isKey)) return;
+  const head = heads.read(data);
+  const able = ready(metadata.frameId === undefined ? head : { ...head, follows: true }, isKey);
   if (able === null) return;
   const { timestamp, received: arrived, now: began } = told;
   counters.buffered += 1;

@@ -50,10 +50,18 @@ impl Sender {
     }
 
     pub(super) fn mend_loss(&mut self, now: Instant) {
-        let broken = self.newest_broken.is_some_and(|frame| frame >= self.newest_entry);
-        if self.config.key_frame_on_loss && broken && matches!(self.entry, Entry::Sent(_)) {
-            self.want_entry(now, None);
+        let broken = self.newest_broken.filter(|frame| *frame >= self.newest_entry);
+        // Who shows a newer one has it after all.
+        let lacks = broken.is_some_and(|frame| self.shown.is_none_or(|shown| shown < frame));
+        if self.config.key_frame_on_loss && lacks && matches!(self.entry, Entry::Sent(_)) {
+            self.want_entry(now, self.shown);
         }
+    }
+
+    /// The receiver has shown this frame, which it says beside its reports. To be called only if it shows no frame that refers to one which it
+    /// lacks, and takes frames that refer to others than the one before.
+    pub fn on_shown(&mut self, frame: FrameId) {
+        self.shown = self.shown.max(Some(frame));
     }
 
     /// A request of who has been told of everything before `end`, and has shown that frame and none behind it.

@@ -44,7 +44,9 @@ impl Sender {
         let last = again.iter().filter(|packet| resend.is_last_round(now, packet));
         let newest = last.map(|packet| packet.frame).max();
         let unanswered = newest.is_some_and(|frame| frame >= self.newest_entry);
-        let kept = self.referable(shown).filter(|it| self.references.back_to(*it).is_some());
+        let kept = self
+            .referable(shown.or(self.shown))
+            .filter(|it| self.references.back_to(*it).is_some());
         if kept.is_some() && unanswered && matches!(self.entry, Entry::Sent(_)) {
             self.entry = Entry::Wanted(kept);
         }

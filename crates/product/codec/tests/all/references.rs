@@ -13,9 +13,16 @@ const FPS: u32 = 60;
 const FRAMES: usize = 100;
 /// The frame that follows lost ones.
 const ANSWER: usize = 50;
+/// How many numbers x264's frames have.
+const NUMBERS: usize = 32;
 
 /// Frames of the scene, of which [`ANSWER`] refers so many back.
 fn encoded(size: Size, back: u8) -> Vec<Vec<u8>> {
+    encoded_for(size, ANSWER, back)
+}
+
+/// Frames of the scene, of which this one refers so many back.
+fn encoded_for(size: Size, answer: usize, back: u8) -> Vec<Vec<u8>> {
     let (scene, rate) = (Scene::new(1, size), Rate::from_mbps(5));
     let mut encoder = X264::new(EncoderConfig { size, frames_per_second: FPS, rate }).unwrap();
     let mut budgets = FrameBudgets::new(FPS);
@@ -24,11 +31,11 @@ fn encoded(size: Size, back: u8) -> Vec<Vec<u8>> {
             frame_budget: budgets.next(rate),
             rate,
             key_frame: frame == 0,
-            refers_back: if frame == ANSWER { back } else { 1 },
+            refers_back: if frame == answer { back } else { 1 },
             timestamp: Instant::ZERO,
         };
         let encoded = encoder.encode(&scene.picture(frame as u64), request).unwrap();
-        assert_eq!(encoded.key_frame, frame == 0 || frame == ANSWER && back > encoder.keeps());
+        assert_eq!(encoded.key_frame, frame == 0 || frame == answer && back > encoder.keeps());
         encoded.data
     };
     (0..FRAMES).map(frame).collect()
@@ -116,6 +123,23 @@ fn who_was_not_told_of_lost_frames_refuses_what_follows() {
     frames[..ANSWER - 3].iter().for_each(|frame| _ = decoder.decode(frame).unwrap());
     assert!(decoder.decode(&frames[ANSWER]).is_err());
     assert!(decoder.needs_key_frame());
+}
+
+/// FFmpeg's decoder does not count a wrap of the frames' numbers in a gap, and gives out nothing more: a host answers by a key frame there.
+#[test]
+fn frames_behind_a_gap_with_a_wrap_in_it_are_not_shown() {
+    let decodes = |answer: usize, lost: usize| {
+        let size = Size::new(320, 180).unwrap();
+        let frames = encoded_for(size, answer, lost as u8 + 1);
+        let mut decoder = open();
+        frames[..answer - lost].iter().for_each(|frame| _ = decoder.decode(frame).unwrap());
+        decoder.pass_over(lost as u32);
+        decoder.decode(&frames[answer]).is_ok()
+    };
+    // Three are lost: the frame with number zero is the last, the middle and the first of them.
+    let wrap = 2 * NUMBERS;
+    let shown = [wrap - 1, wrap + 1, wrap + 2, wrap + 3, wrap + 4];
+    assert_eq!(shown.map(|answer| decodes(answer, 3)), [true, false, false, false, true]);
 }
 
 /// Each third frame ends in the middle, and is answered. A decoder has room for eight of them, then it begins anew.

@@ -31,6 +31,7 @@
 
 mod clipboard;
 mod counts_out;
+mod frame_numbers;
 mod handover;
 mod inputs;
 mod page_in;
@@ -43,6 +44,7 @@ mod sound_out;
 use self::clipboard::ClipboardLink;
 pub use self::clipboard::Wish;
 use self::counts_out::CountsOut;
+use self::frame_numbers::FrameNumbers;
 use self::inputs::Inputs;
 use self::parity::{ParityOut, code};
 use self::shape_out::ShapeOut;
@@ -114,6 +116,7 @@ pub struct Session {
     last_sent: Instant,
     sound: SoundOut,
     parity: ParityOut,
+    numbers: FrameNumbers,
     sender_reports: SenderReports,
     counts: CountsOut,
     page: PageReports,
@@ -159,6 +162,7 @@ impl Session {
             last_sent: Instant::ZERO,
             sound: SoundOut::default(),
             parity: ParityOut::default(),
+            numbers: FrameNumbers::default(),
             sender_reports: SenderReports::default(),
             counts: CountsOut::default(),
             page: PageReports::default(),
@@ -269,6 +273,7 @@ impl Session {
         let request = self.sender.as_mut()?.poll_encode()?;
         let (negotiated, overhead) = (self.peer.negotiated(), self.overhead);
         let (codec, format) = (negotiated.video_codec, negotiated.video_format);
+        let request = self.numbers.within_wrap(codec, request);
         let code = code(negotiated);
         let input = self.inputs.program.newest_change();
         let session = self.number;
@@ -283,6 +288,7 @@ impl Session {
         }
         match made.result {
             Ok(Part { payloads, train }) => {
+                self.numbers.on_made(made.frame, made.key_frame);
                 let (frame, timestamp) = (made.frame, made.timestamp);
                 let sizes: Vec<u16> = payloads.iter().map(|one| one.len() as u16).collect();
                 self.outbox.put(OutgoingFrame { frame, timestamp, payloads });

@@ -25,6 +25,8 @@ pub struct HostConfig {
     pub nack: bool,
     /// Whether we send parity packets to a browser that takes them.
     pub parity: bool,
+    /// Whether our frames may refer to others than the one before, which a browser is then told of each.
+    pub references: bool,
     /// Lets [`Peer::exported_keys`] tell the keys. For debugging only.
     pub export_keys: bool,
 }
@@ -63,7 +65,12 @@ impl Peer {
         let negotiated = Negotiated::from_offer(
             &offer,
             numbers,
-            Abilities { h265: config.h265, nack: config.nack, parity: config.parity },
+            Abilities {
+                h265: config.h265,
+                nack: config.nack,
+                parity: config.parity,
+                references: config.references,
+            },
         );
         if negotiated.video.is_none() && !negotiated.data {
             return Err(WebrtcError::description(

@@ -22,6 +22,9 @@ pub const TRANSPORT_WIDE: &str =
 /// The same, by whose packets a sender can ask for a report (libwebrtc, docs/native-code/rtp-hdrext/transport-wide-cc-02).
 pub const TRANSPORT_WIDE_2: &str =
     "http://www.webrtc.org/experiments/rtp-hdrext/transport-wide-cc-02";
+/// To which frame a frame refers ([`crate::dependency_descriptor`]).
+pub const DEPENDENCIES: &str =
+    "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension";
 /// Limits of the receiver's delay, which we set to zero.
 pub const PLAYOUT_DELAY: &str = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay";
 /// A packet's place in its frame ([`crate::frame_extension`]); only our own client offers it.
@@ -46,7 +49,7 @@ pub const NACK: &str = "nack";
 pub const REFERENCE_TIME: &str = "rrtr";
 
 /// What a host can do beyond what each can.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Abilities {
     /// Send H.265.
     pub(crate) h265: bool,
@@ -54,6 +57,8 @@ pub(crate) struct Abilities {
     pub(crate) nack: bool,
     /// Send parity packets that browsers take.
     pub(crate) parity: bool,
+    /// Refer to other frames than the one before.
+    pub(crate) references: bool,
 }
 
 /// What both sides agreed on. An extension's number is `None` if it was not agreed on.
@@ -95,6 +100,8 @@ pub struct Negotiated {
     pub playout_delay: Option<u8>,
     /// Number of the frame extension.
     pub frame: Option<u8>,
+    /// Number of the extension that says to which frame one refers; browsers only.
+    pub dependencies: Option<u8>,
     /// The receiver asks for packets that are missing (RFC 4585 section 6.2.1), and they are sent again.
     pub nack: bool,
     /// The receiver says its time, to know the round trip.
@@ -144,7 +151,11 @@ impl Negotiated {
         let ssrc = |kind| answer.first(kind).and_then(|media| media.ssrc).unwrap_or(0);
         let rtx = answer.first(MediaKind::Video).and_then(|media| media.rtx_ssrc).unwrap_or(0);
         let numbers = [ssrc(MediaKind::Video), ssrc(MediaKind::Audio), rtx, 0];
-        Self::from_offer(answer, numbers, Abilities { h265: true, nack: true, parity: false })
+        Self::from_offer(
+            answer,
+            numbers,
+            Abilities { h265: true, nack: true, ..Abilities::default() },
+        )
     }
 
     fn take_video(&mut self, media: &Media, abilities: Abilities) {
@@ -163,6 +174,7 @@ impl Negotiated {
         self.transport_wide = on_request.or_else(|| media.extension(TRANSPORT_WIDE));
         self.playout_delay = media.extension(PLAYOUT_DELAY);
         self.frame = media.extension(FRAME);
+        self.dependencies = media.extension(DEPENDENCIES).filter(|_| abilities.references);
         let asks = media.has_feedback(format.payload_type, NACK);
         self.nack = abilities.nack && asks && self.rtx.is_some();
         self.reference_time = media.has_feedback(format.payload_type, REFERENCE_TIME);
@@ -212,6 +224,9 @@ impl Negotiated {
         let mut elements = 0;
         if self.transport_wide.is_some() {
             elements += 3;
+        }
+        if self.dependencies.is_some() {
+            elements += 1 + crate::dependency_descriptor::SIZE;
         }
         if self.frame.is_some() {
             elements += 1 + crate::frame_extension::SIZE;

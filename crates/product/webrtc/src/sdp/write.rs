@@ -3,7 +3,7 @@
 use super::candidate::{Line, Way};
 use super::parse::{Description, Media, MediaKind};
 use super::{
-    ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, NACK, Negotiated, PLAYOUT_DELAY, PROBE,
+    ARRIVAL_TIMES, CONGESTION_CONTROL, DEPENDENCIES, FRAME, NACK, Negotiated, PLAYOUT_DELAY, PROBE,
     REFERENCE_TIME, REPAIR, TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
 };
 use crate::flexfec;
@@ -254,6 +254,7 @@ fn video(lines: &mut Lines, negotiated: &Negotiated) {
         (negotiated.transport_wide, transport_wide),
         (negotiated.playout_delay, PLAYOUT_DELAY),
         (negotiated.frame, FRAME),
+        (negotiated.dependencies, DEPENDENCIES),
     ];
     for (id, uri) in extensions {
         if let Some(id) = id {

@@ -135,6 +135,7 @@ fn host_loop(
         h265: false,
         nack: false,
         parity: false,
+        references: false,
         export_keys: false,
     };
     let mut session: Option<(String, Peer)> = None;

@@ -30,6 +30,7 @@ pub fn host_config() -> HostConfig {
         h265: false,
         nack: true,
         parity: true,
+        references: true,
         export_keys: true,
     }
 }

@@ -103,3 +103,28 @@ fn the_last_repetition_that_can_be_in_time_has_a_frame_in_reserve() {
     let often = asked_three_times(3);
     assert!(often[1..].iter().all(|back| *back == 1), "there is time: {often:?}");
 }
+
+/// A receiver to which each loss means a new frame that it can show, and which says beside its reports what it shows.
+fn with_loss_at(shown: Option<u64>, recovery: Recovery) -> [u8; 2] {
+    let mut sender = referring(|config| {
+        config.key_frame_on_loss = true;
+        config.recovery = recovery;
+    });
+    (0..6).for_each(|number| _ = back(&mut sender, number));
+    if let Some(shown) = shown {
+        sender.on_shown(FrameId(shown));
+        sender.on_shown(FrameId(shown - 1));
+    }
+    // The second packet of frame 3.
+    sender.on_feedback(at(90), &report(0, "##########-#######"));
+    [6, 7].map(|number| back(&mut sender, number))
+}
+
+#[test]
+fn a_loss_is_answered_by_a_frame_that_refers_to_what_is_shown() {
+    assert_eq!(with_loss_at(Some(2), Recovery::Reference), [4, 1]);
+    assert_eq!(with_loss_at(Some(1), Recovery::Reference), [5, 1], "2 is not known to be there");
+    assert_eq!(with_loss_at(None, Recovery::Reference), [0, 1], "nothing is known");
+    assert_eq!(with_loss_at(Some(2), Recovery::KeyFrame), [0, 1]);
+    assert_eq!(with_loss_at(Some(4), Recovery::Reference), [1, 1], "it has 3 after all");
+}

@@ -7,7 +7,7 @@ use crate::host::session::Session;
 use crate::host::stays::Stay;
 use crate::host::terms::terms;
 use gameway_session::Sender;
-use gameway_units::Instant;
+use gameway_units::{Instant, Recovery};
 use gameway_webrtc::devices::DeviceId;
 use gameway_webrtc::http::{Places, Reply, SignalingRequest};
 use gameway_webrtc::{Peer, Secrets};
@@ -107,6 +107,7 @@ impl Host {
             h265: self.h265,
             nack: self.config.repair.sends_again(),
             parity: self.config.repair.goal().is_some(),
+            references: self.config.recovery == Recovery::Reference,
             export_keys: self.config.export_keys.is_some(),
         };
         let number = if watches { self.watching.next_number() } else { self.sessions };

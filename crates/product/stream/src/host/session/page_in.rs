@@ -11,6 +11,7 @@ impl Session {
         if reports.records.iter().any(|record| record.news == FrameNews::CountsWanted) {
             self.tell_counts(now);
         }
+        let takes_references = self.peer.negotiated().dependencies.is_some();
         let Some(sender) = &mut self.sender else { return };
         self.page_clock.on_message(now, reports.generated);
         for record in reports.records {
@@ -27,6 +28,9 @@ impl Session {
                     for Shown { frame, by_report, time } in
                         self.page.on_presented(record.rtp_timestamp, record.time, missed)
                     {
+                        if takes_references {
+                            sender.on_shown(frame);
+                        }
                         let complete = by_report.and_then(|at| self.report_clock.at_host(at));
                         let shown = self.page_clock.at_host(time);
                         let event = |shown| SessionEvent::Shown { frame, complete, shown };

@@ -9,6 +9,7 @@ use super::Session;
 use gameway_control::{PacketKind, SequenceNumber};
 use gameway_session::MediaPacket;
 use gameway_units::Instant;
+use gameway_webrtc::dependency_descriptor::DependencyDescriptor;
 use gameway_webrtc::feedback::Outgoing;
 use gameway_webrtc::frame_extension::FrameExtension;
 use gameway_webrtc::{Extensions, Negotiated, RtpHeader, RtpPacket};
@@ -94,6 +95,7 @@ impl Session {
             report_on: requests.and_then(|requests| requests.on_packet(now, packet)),
             playout_delay: NO_PLAYOUT_DELAY.filter(|_| packet.key_frame),
             frame: native.then(|| FrameExtension::of(packet)),
+            dependencies: carries_media.then(|| DependencyDescriptor::of(packet)),
         };
         let padding = if place.is_padding { payload.len().clamp(1, 255) as u8 } else { 0 };
         let payload = if place.is_padding { &[][..] } else { &payload };

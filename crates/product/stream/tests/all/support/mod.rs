@@ -53,6 +53,7 @@ pub fn host_config(nack: bool) -> HostConfig {
         h265: false,
         nack,
         parity: nack,
+        references: true,
         export_keys: false,
     }
 }
