@@ -21,6 +21,8 @@ from live_fixture import needs_live
 from router_fixture import filled
 from witness import of_times
 
+from gameway.live.namespaces import DEVICE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -93,10 +95,11 @@ def place(rate: int, rtt: int, *more: str) -> Iterator[Home]:
         yield made
 
 
-def config(folder: Path, mode: str) -> tuple[str, str]:
-    """Give the options of a gateway in a mode."""
+def config(folder: Path, mode: str, *shape: str) -> tuple[str, str]:
+    """Give the options of a gateway in a mode, with these lines of `shape`."""
     file = folder / f"{mode}.toml"
-    file.write_text(f'home = "lan"\nmode = "{mode}"\n', "utf-8")
+    lines = f'home = "lan"\nmode = "{mode}"', "[shape]", *shape
+    file.write_text("\n".join(lines) + "\n", "utf-8")
     return "--config", str(file)
 
 
@@ -143,6 +146,28 @@ def test_a_game_beside_transfers(row: Row, mode: str, tmp_path: Path) -> None:
         with of_times():
             assert without["half"] > QUEUE_MS / 5
             assert -1 < found["most"] < without["half"]
+
+
+@pytest.mark.parametrize("mode", ["shape", "both"])
+@pytest.mark.parametrize("row", [row for row in ROWS if row.way != "down"], ids=str)
+def test_a_game_beside_uploads_with_a_queue_for_them(row: Row, mode: str, tmp_path: Path) -> None:
+    with place(row.rate, row.rtt) as made:
+        with made.download(SECONDS, *row.options, way=row.way):
+            pass
+        without = figures(made, row.rtt)
+        shape = f'ping = "{made.server}"', f'out = "{DEVICE}"'
+        with made.gateway(*config(tmp_path, mode, *shape)) as gateway:
+            with made.download(SECONDS, *row.options, way=row.way):
+                pass
+            gateway.end()
+        found = figures(made, row.rtt)
+    tell(f"| {row} | `{mode}`, `out` | {shown(without)} | {shown(found)} |")
+    with of_times():
+        assert 0.85 * without["share"] <= found["share"] <= row.rate
+        assert found["half"] > -1
+    if row.control == "cubic" and row.rtt <= QUEUE_MS / 4:
+        with of_times():
+            assert found["half"] < without["half"] / 3
 
 
 def asked(control: Path, capacity: int) -> None:

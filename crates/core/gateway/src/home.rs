@@ -6,11 +6,14 @@
 //! | `windows` | by VoAP ([`crate::Voap`]), on what packets wait in both queues, one after the other | |
 //! | `shape` | | by module `link_rate`, so that packets wait in its own queue, which knows games from others |
 //! | `both` | as `windows` | as `shape` |
+//!
+//! With a queue for what the home sends, too ([`Home::with_way_out`]), its rate follows the provider's queue on that way (module `way_out`).
 
 use crate::frames::Frames;
 use crate::front::Front;
 use crate::link_rate::LinkRate;
 use crate::modes::{BothConfig, ShapeConfig, WindowsConfig};
+use crate::way_out::WayOut;
 use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Voap};
 use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -25,6 +28,7 @@ pub struct Home {
     /// Where packets may wait for full frames, what is known of these.
     frames: Option<(Frames, WindowsConfig)>,
     shaper: Option<LinkRate>,
+    way_out: Option<WayOut>,
     /// What came from in front in this period.
     came: Bytes,
     period: Duration,
@@ -41,6 +45,7 @@ impl Home {
                 .filter(|config| config.target == Target::Frames)
                 .map(|config| (Frames::default(), config)),
             shaper,
+            way_out: None,
             came: Bytes::ZERO,
             period,
             next: Instant::ZERO + period,
@@ -68,6 +73,38 @@ impl Home {
         both
     }
 
+    /// The same with a queue of its own for what the home sends, too, in which pings go first.
+    #[must_use]
+    pub fn with_way_out(mut self) -> Self {
+        self.way_out = Some(WayOut::default());
+        self
+    }
+
+    /// So much has left the gateway's queue for what the home sends since the last call.
+    pub fn on_left_home(&mut self, now: Instant, size: Bytes) {
+        if let Some(way_out) = &mut self.way_out {
+            way_out.on_left(now, size);
+        }
+    }
+
+    /// The rate that the shaper for what the home sends is to have; `None`: nothing is known yet, or there is none.
+    #[must_use]
+    pub fn rate_out(&self) -> Option<Rate> {
+        self.way_out.as_ref().and_then(WayOut::rate)
+    }
+
+    /// Whether the home sends so much that it may wait there.
+    #[must_use]
+    pub fn sends_out(&self) -> bool {
+        self.way_out.as_ref().is_some_and(WayOut::sends)
+    }
+
+    /// How long packets wait at the provider on their way out; `None`: nothing told for 200 ms.
+    #[must_use]
+    pub fn wait_out(&self) -> Option<Duration> {
+        self.way_out.as_ref().and_then(WayOut::wait)
+    }
+
     /// How long packets waited in front of the home in the last period; `None`: no connection could tell for 200 ms.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
@@ -89,6 +126,9 @@ impl Home {
             windows.end_period(now, Duration::ZERO, Duration::ZERO);
         }
         self.front.start_over();
+        if let Some(way_out) = &mut self.way_out {
+            way_out.start_over();
+        }
         self.came = Bytes::ZERO;
         self.next = now.saturating_add(self.period);
     }
@@ -121,6 +161,9 @@ impl Gateway for Home {
         let to_home = passage == Passage::Queue;
         if to_home {
             self.came = self.came.saturating_add(packet.size);
+        }
+        if let Some(way_out) = &mut self.way_out {
+            way_out.on_packet(now, to_home, packet);
         }
         if let Some(echo) = packet.echo {
             self.front.on_echo(now, to_home, packet.header, echo);
@@ -159,8 +202,12 @@ impl Gateway for Home {
         self.next = now.saturating_add(self.period);
         self.front.end_period(now);
         let came = std::mem::take(&mut self.came);
+        let mut told = self.front.fresh(now);
+        if let Some(way_out) = &mut self.way_out {
+            told = way_out.end_period(now, told);
+        }
         if let Some(shaper) = &mut self.shaper {
-            shaper.end_period(now, came, self.front.fresh(now), self.front.longest_path());
+            shaper.end_period(now, came, told, self.front.longest_path());
         }
         let in_front = self.wait().unwrap_or_default();
         let Some(windows) = &mut self.windows else { return };
@@ -203,6 +250,12 @@ impl Gateway for Home {
         }
         if let Some(rate) = self.shaped_rate() {
             log(Observation::new("shaped_rate_bps", rate.as_bps_f64()));
+        }
+        if let Some(wait) = self.wait_out() {
+            log(Observation::new("wait_out_ms", wait.as_millis_f64()));
+        }
+        if let Some(rate) = self.rate_out() {
+            log(Observation::new("shaped_rate_out_bps", rate.as_bps_f64()));
         }
         if let Some(windows) = &self.windows {
             windows.observe(log);

@@ -42,6 +42,7 @@ mod sap_law;
 mod segment;
 mod stamps;
 mod voap;
+mod way_out;
 
 pub use algorithm::GatewayAlgorithm;
 pub use catalogue::Gateways;

@@ -3,7 +3,7 @@
 #[path = "../tests/all/network.rs"]
 mod network;
 
-use gameway_router::own_queue::{OwnQueue, QueueKind};
+use gameway_router::own_queue::{OwnQueue, QueueKind, Way};
 use gameway_runtime::clock::Clock;
 use gameway_units::{Duration, Rate};
 
@@ -17,7 +17,7 @@ fn main() {
     for kind in [QueueKind::Htb, QueueKind::Cake] {
         let queue = OwnQueue::install_guarded_by(
             program,
-            "lan",
+            ("lan", Way::ToHome),
             kind,
             (Rate::from_mbps(10), Duration::from_millis(5)),
         );

@@ -220,6 +220,7 @@ impl GatewayConfig {
             option: Some(format!("windows.{}", error.option.unwrap_or_default())),
             ..error
         })?;
+        self.shape.check(&self.home)?;
         self.status.address()?;
         self.exceptions()?;
         self.games_config().map(|_| ())
@@ -404,11 +405,20 @@ mod tests {
             ("home = \"lan\"\nshape.rate = \"auto\"", "shape.rate: "),
             (
                 "home = \"lan\"\nshape.queu = \"cake\"",
-                "shape.queu: is no option; did you mean queue? known are ping, queue, rate",
+                "shape.queu: is no option; did you mean queue? known are out, out_rate, ping, queue, rate",
             ),
             (
                 "home = \"lan\"\nshape.queue = \"tbf\"",
                 "shape.queue: unknown variant `tbf`, expected one of `auto`, `cake`, `htb`",
+            ),
+            (
+                "home = \"lan\"\nshape.out = \"wan\"",
+                "shape.out: needs shape.ping, an address beyond the provider's queue",
+            ),
+            ("home = \"lan\"\nshape.out_rate = \"1 Mb/s\"", "shape.out_rate: needs shape.out,"),
+            (
+                "home = \"lan\"\nshape = { out = \"lan\", out_rate = \"1 Mb/s\" }",
+                "shape.out: is the interface towards the home",
             ),
             (
                 "home = \"lan\"\nleave_alone = [{}]",

@@ -24,6 +24,7 @@ pub mod history;
 pub mod leases;
 mod metrics;
 mod netlink;
+pub mod out;
 pub mod own_queue;
 pub mod page;
 mod pings;

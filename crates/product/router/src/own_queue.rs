@@ -1,5 +1,5 @@
 //! The gateway's own queue towards the home: HTB or CAKE of the kernel at the home's interface, with a rate below the link's, so that packets wait
-//! here, where a game's need not, and not in front of the home.
+//! here, where a game's need not, and not in front of the home. A second one may be at the provider's interface, for what the home sends.
 //!
 //! Model: `layout` says of which queues and classes it consists for a rate, `kernel` sends them, and a second process
 //! (`guardian`) takes them away if this one cannot. The queue is at the interface's root with a number of its own
@@ -19,7 +19,7 @@ pub use shown::{Class, OwnQueueStatus};
 
 use crate::netlink::{self, ROOT};
 use gameway_runtime::clock::sleep;
-use gameway_units::{Duration, Instant, Rate};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 use guardian::Guardian;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub enum QueueKind {
 }
 
 /// What can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShapeConfig {
     /// what the home gets at most, with Ethernet headers, if it is not to follow the link: below what the link carries
@@ -58,6 +58,12 @@ pub struct ShapeConfig {
     pub rate: Option<Rate>,
     /// which queue of the kernel shapes
     pub queue: QueueKind,
+    /// the interface towards the provider, at which what the home sends waits in a second queue
+    #[schemars(extend("x-none" = "what the home sends has no queue of the gateway's", "examples" = ["wan"]))]
+    pub out: Option<String>,
+    /// what the home sends at most, with Ethernet headers, if that is not to follow the link
+    #[schemars(extend("x-min" = "100 kb/s", "x-max" = "10 Gb/s", "x-none" = "it follows the link", "examples" = ["19 Mb/s"]))]
+    pub out_rate: Option<Rate>,
     /// an address behind the link, beyond the provider's queue, that is pinged each 100 ms: it tells what waits where no TCP connection does
     #[schemars(extend("x-none" = "nobody is pinged", "examples" = ["192.0.2.1"]))]
     pub ping: Option<IpAddr>,
@@ -84,17 +90,18 @@ impl KernelQueues {
     }
 
     /// What is best, and why; `None` if the kernel has nothing of the kind.
-    fn choice(self, wanted: QueueKind) -> Option<(Discipline, String)> {
+    fn choice(self, wanted: QueueKind, way: Way) -> Option<(Discipline, String)> {
+        let cake = Discipline::Cake { way };
         let htb = Discipline::Htb { has_fq_codel: self.fq_codel };
         match wanted {
             QueueKind::Auto if self.cake => {
                 let why = "the kernel has it, and it shares by machine and flow";
-                Some((Discipline::Cake, why.to_owned()))
+                Some((cake, why.to_owned()))
             }
             QueueKind::Auto if self.htb => {
                 Some((htb, format!("the kernel has no CAKE{}", self.lacks())))
             }
-            QueueKind::Cake if self.cake => Some((Discipline::Cake, "as configured".to_owned())),
+            QueueKind::Cake if self.cake => Some((cake, "as configured".to_owned())),
             QueueKind::Htb if self.htb => Some((htb, format!("as configured{}", self.lacks()))),
             _ => None,
         }
@@ -109,17 +116,26 @@ impl KernelQueues {
     }
 }
 
+/// Where what passes a queue goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To the home.
+    ToHome,
+    /// From the home to the provider.
+    Out,
+}
+
 /// Of which queues of the kernel it consists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Discipline {
-    Cake,
+    Cake { way: Way },
     Htb { has_fq_codel: bool },
 }
 
 impl Discipline {
     const fn name(self) -> &'static str {
         match self {
-            Self::Cake => "CAKE",
+            Self::Cake { .. } => "CAKE",
             Self::Htb { has_fq_codel: true } => "HTB and FQ-CoDel",
             Self::Htb { has_fq_codel: false } => "HTB and a fifo",
         }
@@ -208,18 +224,18 @@ pub struct OwnQueue {
 }
 
 impl OwnQueue {
-    /// Puts it at an interface; what is no game waits `target`, if given, before CoDel acts.
+    /// Puts it at an interface, at which packets go this way; what is no game waits `target`, if given, before CoDel acts.
     ///
     /// # Errors
     /// Somebody else's queue is there, the kernel has none of the kind or refuses it; then nothing of it is left.
     pub fn install(
-        interface: &str,
+        (interface, way): (&str, Way),
         kind: QueueKind,
         rate: Rate,
         target: Option<Duration>,
     ) -> Result<Self, QueueError> {
         let target = target.unwrap_or(layout::TARGET);
-        Self::install_guarded_by(guardian::OWN_PROGRAM, interface, kind, (rate, target))
+        Self::install_guarded_by(guardian::OWN_PROGRAM, (interface, way), kind, (rate, target))
     }
 
     /// As [`Self::install`], for tests, whose own program guards nothing.
@@ -229,7 +245,7 @@ impl OwnQueue {
     #[doc(hidden)]
     pub fn install_guarded_by(
         program: &'static str,
-        interface: &str,
+        (interface, way): (&str, Way),
         kind: QueueKind,
         (rate, target): (Rate, Duration),
     ) -> Result<Self, QueueError> {
@@ -239,7 +255,7 @@ impl OwnQueue {
         let own = all.iter().find(|one| one.name == interface);
         let own = own.ok_or_else(|| QueueError::Vanished(interface.to_owned()))?;
         let has = KernelQueues::of_this_kernel().map_err(failed("what the kernel has"))?;
-        let (discipline, why) = has.choice(kind).ok_or(QueueError::Lacking(match kind {
+        let (discipline, why) = has.choice(kind, way).ok_or(QueueError::Lacking(match kind {
             QueueKind::Cake => "CAKE",
             QueueKind::Htb => "HTB",
             QueueKind::Auto => "CAKE and no HTB",
@@ -380,6 +396,13 @@ impl OwnQueue {
         })
     }
 
+    /// The bytes that have left it, with Ethernet headers; `None`: the kernel does not tell, which the next [`Self::follow`] does.
+    #[must_use]
+    pub fn sent(&self) -> Option<Bytes> {
+        let classes = kernel::classes(self.interface, self.discipline).ok()?;
+        Some(Bytes::new(classes.iter().map(|class| class.sent_bytes).sum()))
+    }
+
     /// Notes what waits, if the last look is long enough ago. What fails here, the next [`Self::follow`] tells.
     pub fn look(&mut self, now: Instant) {
         if now.saturating_since(self.looked) < LOOK || self.waits.len() >= MAX_LOOKS {
@@ -411,7 +434,7 @@ impl OwnQueue {
 /// In a line, what a gateway that shapes would use here; `None`: this kernel has nothing of the kind.
 #[must_use]
 pub fn told(has: KernelQueues) -> Option<String> {
-    let (discipline, why) = has.choice(QueueKind::Auto)?;
+    let (discipline, why) = has.choice(QueueKind::Auto, Way::ToHome)?;
     Some(format!("mode \"shape\" would use {}: {why}", discipline.name()))
 }
 
@@ -445,13 +468,14 @@ mod tests {
                 "the kernel has no CAKE, no FQ-CoDel: a fifo of 50 ms without ECN",
             ),
         ] {
-            let (discipline, told) = has.choice(wanted).expect("a queue");
+            let (discipline, told) = has.choice(wanted, Way::Out).expect("a queue");
             assert_eq!(discipline.name(), name);
             assert!(told.starts_with(why), "{told}");
         }
-        assert!(without_cake.choice(QueueKind::Cake).is_none());
+        assert!(without_cake.choice(QueueKind::Cake, Way::Out).is_none());
         assert!(
-            nothing.choice(QueueKind::Auto).is_none() && nothing.choice(QueueKind::Htb).is_none()
+            [QueueKind::Auto, QueueKind::Htb].map(|kind| nothing.choice(kind, Way::Out))
+                == [None, None]
         );
         assert_eq!(told(nothing), None);
     }

@@ -9,6 +9,7 @@
 //! | the same while they alone tell of what downloads ([`Pings::hurry`]) | 20 ms | the period of the gateway's law; 34 kb/s. A queue grows by several ms from one of 100 ms to the next, which the law takes for jitter |
 //! | size | 56 B of data | that of the usual `ping` |
 
+use crate::own_queue;
 use gameway_runtime::clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -66,6 +67,8 @@ impl Pings {
     /// There can be no socket for them.
     pub fn start(target: IpAddr) -> Result<Self, PingError> {
         let socket = Socket::open(target).map_err(|why| PingError { target, why })?;
+        // They pass a queue of the gateway's own as a game's, and are not to tell of that. Who may not put a queue may not say so, and has none.
+        _ = socket2::SockRef::from(&socket.socket).set_priority(own_queue::GAME);
         let (tell, told) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let hurry = Arc::new(AtomicBool::new(false));

@@ -15,7 +15,8 @@ use crate::data_path::{DataPath, DataPathError, Passed, Settings};
 use crate::exceptions::Exceptions;
 use crate::games::{Games, GamesConfig};
 use crate::netlink;
-use crate::own_queue::{self, OwnQueue, QueueError, QueueKind};
+use crate::out::{OutConfig, OutQueue, on_ethernet};
+use crate::own_queue::{self, OwnQueue, QueueError, QueueKind, Way};
 use crate::pings::{Ping, PingError, Pings};
 use crate::record::{Datagram, Record};
 use crate::status::Status;
@@ -39,8 +40,6 @@ const SILENCE: Duration = Duration::from_secs(1);
 const REPORT: Duration = Duration::from_secs(1);
 /// Of a ping, with its IP header.
 const PING: Bytes = Bytes::new(84);
-/// A packet of 1500 B for the kernel's shapers.
-const ETHERNET: f64 = 1514.0 / 1500.0;
 const HURRY: Duration = Duration::from_secs(1);
 const MUCH: Rate = Rate::from_mbps(1);
 const OWN: Duration = Duration::from_secs(10);
@@ -76,7 +75,7 @@ impl Config {
 }
 
 /// What the gateway's own queue is to be.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Queue {
     /// Of the kernel's.
     pub kind: QueueKind,
@@ -84,6 +83,8 @@ pub struct Queue {
     pub rate: Option<Rate>,
     /// Whom the gateway pings, to know what waits in front where no TCP connection tells.
     pub ping: Option<IpAddr>,
+    /// The one for what the home sends, if there is to be one.
+    pub out: Option<OutConfig>,
 }
 
 /// Why a gateway does not run, or does not go on.
@@ -112,6 +113,7 @@ struct Steering {
     lowers_windows: bool,
     /// The gateway's own, and its rate if that does not follow the link.
     queue: Option<(OwnQueue, Option<Rate>)>,
+    out: Option<OutQueue>,
     pings: Option<Pings>,
     /// Of datagrams to the home in this period, and when it began.
     datagrams: Bytes,
@@ -130,12 +132,16 @@ impl Steering {
             Mode::Shape => Home::shape(ShapeConfig { period }),
             Mode::Both => Home::both(BothConfig { alpha, beta, period }),
         };
+        let target = (config.mode == Mode::Both).then(|| beta * 2);
         let install = |queue: &Queue| {
-            let target = (config.mode == Mode::Both).then(|| beta * 2);
             let first = queue.rate.unwrap_or(own_queue::OPEN);
-            let own = OwnQueue::install(&config.home, queue.kind, first, target)?;
+            let place = (&*config.home, Way::ToHome);
+            let own = OwnQueue::install(place, queue.kind, first, target)?;
             Ok::<_, QueueError>((own, queue.rate))
         };
+        let out = config.queue.as_ref().and_then(|queue| Some((queue.kind, queue.out.as_ref()?)));
+        let out = out.map(|(kind, out)| OutQueue::install(out, kind, target)).transpose()?;
+        let gateway = if out.is_some() { gateway.with_way_out() } else { gateway };
         let ping = config.queue.as_ref().and_then(|queue| queue.ping);
         Ok(Self {
             gateway,
@@ -145,12 +151,20 @@ impl Steering {
             games: Games::new(config.games.clone(), seed),
             lowers_windows: config.mode != Mode::Shape,
             queue: config.queue.as_ref().map(install).transpose()?,
+            out,
             pings: ping.map(Pings::start).transpose()?,
             datagrams: Bytes::ZERO,
             period_start: Instant::ZERO,
             hurry_until: Instant::ZERO,
             own: Vec::new(),
         })
+    }
+
+    /// Where the kernel does not tell them, they are those that were told last.
+    fn read_addresses(&mut self, home: &str) {
+        if let Ok(own) = netlink::addresses_of(home) {
+            self.own = own.iter().map(IpNet::addr).collect();
+        }
     }
 
     /// Whether one end is the router itself.
@@ -174,12 +188,12 @@ impl Steering {
         self.gateway.on_packet(now, passage, &mut Packet::new(header, size, None));
     }
 
-    /// Whether what comes is mostly what does not tell by itself how long it waited.
+    /// Whether what comes is mostly what does not tell by itself how long it waited, or the home sends.
     fn hurry(&mut self, now: Instant) {
         let span = now.saturating_since(std::mem::replace(&mut self.period_start, now));
         let came = std::mem::take(&mut self.datagrams);
         let is_much = span > Duration::ZERO && came / span >= MUCH;
-        if is_much && !self.gateway.hears_connections(now) {
+        if is_much && !self.gateway.hears_connections(now) || self.gateway.sends_out() {
             self.hurry_until = now.saturating_add(HURRY);
         }
         if let Some(pings) = &self.pings {
@@ -215,6 +229,8 @@ impl Steering {
             self.pings.as_ref().and_then(|pings| Some((pings.target(), pings.next()?)))
         {
             let Ping { at_ns, is_reply, number } = ping;
+            // What has left before this one.
+            self.read_out(clock.now());
             let far = Endpoint { address: target, port: 0 };
             let reply = Header { source: far, protocol: Protocol::Icmp, ..Header::numbered(0) };
             let (header, passage) = match is_reply {
@@ -223,6 +239,13 @@ impl Steering {
             };
             let packet = Packet::new(header, PING, None).with_echo(Some(number.into()));
             self.gateway.on_packet(clock.at(at_ns), passage, &mut { packet });
+        }
+    }
+
+    /// Reads what has left the queue for what the home sends.
+    fn read_out(&mut self, now: Instant) {
+        if let Some(out) = &mut self.out {
+            self.gateway.on_left_home(now, out.left());
         }
     }
 
@@ -245,11 +268,15 @@ impl Steering {
     /// A period has ended.
     fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), RunError> {
         self.hurry(now);
+        self.read_out(now);
         self.gateway.on_deadline(now, None);
         let followed = self.gateway.shaped_rate().map(on_ethernet);
         if let Some((queue, fixed)) = &mut self.queue {
             queue.look(now);
             fixed.or(followed).map_or(Ok(()), |rate| queue.set_rate(rate))?;
+        }
+        if let Some(out) = &mut self.out {
+            out.decide(now, self.gateway.rate_out())?;
         }
         let mut wanted = BTreeMap::new();
         if self.lowers_windows {
@@ -279,6 +306,7 @@ impl Steering {
         data_path: &DataPath,
     ) -> Result<Status, RunError> {
         let own_queue = self.queue.as_mut().map(|(queue, _)| queue.follow()).transpose()?;
+        let own_queue_out = self.out.as_mut().map(OutQueue::follow).transpose()?;
         let counters = data_path.counters()?;
         self.watch.take_rates(now);
         self.games.take_rates(now);
@@ -292,6 +320,8 @@ impl Steering {
             recent_waits_ms: self.watch.recent_waits_ms(now),
             wait_minute: self.watch.minute(),
             own_queue,
+            wait_out_ms: self.gateway.wait_out().map(Duration::as_millis_f64),
+            own_queue_out,
             limited: self.limits.len(),
             segments: counters.segments,
             lowered: counters.lowered,
@@ -325,7 +355,10 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
     data_path.attach(&config.home)?;
     let mut beaten = Instant::ZERO;
     // Also for a gateway without a queue: one that was killed may have had one.
-    own_queue::remove_left(&config.home)?;
+    let out = config.queue.as_ref().and_then(|queue| queue.out.as_ref());
+    for interface in iter::once(&config.home).chain(out.map(|out| &out.interface)) {
+        own_queue::remove_left(interface)?;
+    }
     let mut steering = Steering::new(config, seed()?)?;
     // The first line says that it is there.
     let mut next_report = Instant::ZERO;
@@ -334,10 +367,7 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
         let woken = clock.now();
         if woken >= next_own {
             next_own = woken.saturating_add(OWN);
-            // Where the kernel does not tell them, those that were told last.
-            if let Ok(own) = netlink::addresses_of(&config.home) {
-                steering.own = own.iter().map(IpNet::addr).collect();
-            }
+            steering.read_addresses(&config.home);
         }
         for passed in iter::from_fn(|| data_path.next_passed()).take(MAX_PER_LOOK) {
             match passed {
@@ -364,11 +394,6 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
         sleep(LOOK);
     }
     Ok(())
-}
-
-/// A rate of IP as the kernel's shapers count it, within what they take.
-fn on_ethernet(rate: Rate) -> Rate {
-    rate.mul_f64(ETHERNET).clamp(own_queue::MIN_RATE, own_queue::OPEN)
 }
 
 /// For a table that nobody outside can fill on purpose.

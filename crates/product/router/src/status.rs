@@ -24,6 +24,12 @@ pub struct Status {
     /// The gateway's own queue, in mode `shape`.
     #[serde(default)]
     pub own_queue: Option<OwnQueueStatus>,
+    /// How long packets of the home waited at the provider on their way out in the last period, if pings could tell.
+    #[serde(default)]
+    pub wait_out_ms: Option<f64>,
+    /// The gateway's queue for what the home sends.
+    #[serde(default)]
+    pub own_queue_out: Option<OwnQueueStatus>,
     /// TCP connections whose windows are lowered.
     pub limited: usize,
     /// TCP segments that passed since the start.
@@ -135,9 +141,7 @@ impl Status {
             let _ = write!(text, "; last minute {median} (median), {p99} (99 %)");
         }
         text.push('\n');
-        if let Some(queue) = &self.own_queue {
-            text += &queue.shown();
-        }
+        text += &self.queues_shown();
         let (to, from) = (rate(self.to_home_bps), rate(self.from_home_bps));
         let _ = writeln!(text, "to the home, from it        {to}, {from}");
         let _ = writeln!(
@@ -165,6 +169,19 @@ impl Status {
             let _ = writeln!(text, "{:>10} more", self.more_connections);
         }
         text + &self.games.shown()
+    }
+
+    fn queues_shown(&self) -> String {
+        let mut text = String::new();
+        if let Some(queue) = &self.own_queue {
+            text += &queue.shown("own queue");
+        }
+        if let Some(queue) = &self.own_queue_out {
+            let wait = self.wait_out_ms.map_or("no ping can tell".to_owned(), millis);
+            let _ = writeln!(text, "wait on the way out         {wait}");
+            text += &queue.shown("own queue on the way out");
+        }
+        text
     }
 }
 
@@ -236,6 +253,8 @@ pub(crate) mod tests {
             recent_waits_ms: vec![11.5, 12.34],
             wait_minute: Some(WaitMinute { median_ms: 9.87, p99_ms: 18.2, readings: 300 }),
             own_queue: None,
+            wait_out_ms: None,
+            own_queue_out: None,
             limited: 1,
             segments: 123_456,
             lowered: 789,

@@ -7,6 +7,7 @@ use crate::config::{FILE, GatewayConfig, Mode, check_interface};
 use crate::control;
 use crate::data_path::DataPathError;
 use crate::doctor::{State, checks};
+use crate::out::OutConfig;
 use crate::own_queue::{self, ShapeConfig};
 use crate::page::PageServer;
 use crate::program::{Config, Queue, run};
@@ -82,8 +83,9 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
         let _ = sd_notify::notify(&[state]);
         is_told = true;
     };
-    let ShapeConfig { rate, queue: kind, ping } = config.shape;
-    let queue = (config.mode != Mode::Windows).then_some(Queue { kind, rate, ping });
+    let ShapeConfig { rate, queue: kind, ping, out, out_rate } = config.shape;
+    let out = out.map(|interface| OutConfig { interface, rate: out_rate });
+    let queue = (config.mode != Mode::Windows).then_some(Queue { kind, rate, ping, out });
     let GatewayConfig { home, mode, windows, .. } = config;
     let steered = Config { home, mode, queue, windows, exceptions, games };
     run(&steered, &stop, &mut tell).map_err(Refusal::failed)

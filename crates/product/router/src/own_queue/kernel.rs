@@ -99,7 +99,7 @@ pub(super) fn classes(interface: u32, discipline: Discipline) -> io::Result<[Cla
         counted(&answer).ok_or_else(|| io::Error::other("the kernel's answer has no figures"))
     };
     match discipline {
-        Discipline::Cake => {
+        Discipline::Cake { .. } => {
             let answer = traffic_control(GET_QDISC, ECHO, interface, [HANDLE, 0], &[])?;
             tins(&answer).ok_or_else(|| io::Error::other("the kernel's answer has no tins"))
         }

@@ -24,9 +24,9 @@
 //! | deviation | why |
 //! |---|---|
 //! | CAKE does not count what it drops (`ingress`), though that has used the link | a flood above the rate then holds the tin of games, too |
-//! | CAKE shares by destination (`dual-dsthost`) | towards the home, that is the machine that downloads |
+//! | CAKE shares by destination (`dual-dsthost`), on the way out by source before translation (`dual-srchost`, `nat`) | that is the machine at home |
 
-use super::Discipline;
+use super::{Discipline, Way};
 use crate::netlink::{ROOT, attribute};
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -73,7 +73,7 @@ pub(super) struct Piece {
 /// The pieces, parents first; `target` is what CoDel lets others wait.
 pub(super) fn layout(discipline: Discipline, rate: Rate, target: Duration) -> Vec<Piece> {
     match discipline {
-        Discipline::Cake => vec![queue(HANDLE, ROOT, "cake", &cake(rate, target))],
+        Discipline::Cake { way } => vec![queue(HANDLE, ROOT, "cake", &cake(way, rate, target))],
         Discipline::Htb { has_fq_codel } => {
             let leaf = |handle, parent, wait| match has_fq_codel {
                 true => queue(handle, parent, "fq_codel", &fq_codel(rate, target)),
@@ -167,21 +167,28 @@ fn fifo(rate: Rate, wait: Duration) -> Vec<u8> {
     words(&[at_most_u32(bytes)])
 }
 
-fn cake(rate: Rate, target: Duration) -> Vec<u8> {
+fn cake(way: Way, rate: Rate, target: Duration) -> Vec<u8> {
     const BASE_RATE64: u16 = 2;
     const DIFFSERV_MODE: u16 = 3;
     const FLOW_MODE: u16 = 5;
     const RTT: u16 = 7;
+    const NAT: u16 = 11;
     const INGRESS: u16 = 15;
     /// CAKE's target is so small a part of its rtt (`cake_reconfigure`).
     const RTT_PER_TARGET: i64 = 20;
     const SPLIT_GSO: u16 = 17;
     const DIFFSERV4: u32 = 1;
+    const DUAL_SRCHOST: u32 = 5;
     const DUAL_DSTHOST: u32 = 6;
+    let (flows, is_translated) = match way {
+        Way::ToHome => (DUAL_DSTHOST, false),
+        Way::Out => (DUAL_SRCHOST, true),
+    };
     [
         attribute(BASE_RATE64, &(rate.as_bps() / 8).to_ne_bytes()),
         word(DIFFSERV_MODE, DIFFSERV4),
-        word(FLOW_MODE, DUAL_DSTHOST),
+        word(FLOW_MODE, flows),
+        word(NAT, u32::from(is_translated)),
         word(RTT, at_most_u32((target * RTT_PER_TARGET).as_nanos().unsigned_abs() / 1000)),
         word(INGRESS, 0),
         word(SPLIT_GSO, u32::from(rate < SPLIT_BELOW)),
@@ -194,11 +201,26 @@ mod tests {
     use super::*;
 
     const WITH_ALL: Discipline = Discipline::Htb { has_fq_codel: true };
+    const CAKE: Discipline = Discipline::Cake { way: Way::ToHome };
     const WITH_NOTHING: Discipline = Discipline::Htb { has_fq_codel: false };
 
     fn handles(discipline: Discipline) -> Vec<(u32, u32)> {
         let pieces = layout(discipline, Rate::from_mbps(20), TARGET);
         pieces.iter().map(|one| (one.handle, one.parent)).collect()
+    }
+
+    /// Who shares a link is the machine at home, either way.
+    #[test]
+    fn cake_shares_by_the_machine_at_home() {
+        let [home, out] = [Way::ToHome, Way::Out].map(|way| cake(way, Rate::from_mbps(20), TARGET));
+        assert!(
+            home.windows(8).any(|one| one == word(5, 6))
+                && home.windows(8).any(|one| one == word(11, 0))
+        );
+        assert!(
+            out.windows(8).any(|one| one == word(5, 5))
+                && out.windows(8).any(|one| one == word(11, 1))
+        );
     }
 
     /// The places of pieces that another rate changes.
@@ -211,7 +233,7 @@ mod tests {
 
     #[test]
     fn parents_come_first_and_each_part_is_known_by_its_number() {
-        for discipline in [WITH_ALL, WITH_NOTHING, Discipline::Cake] {
+        for discipline in [WITH_ALL, WITH_NOTHING, CAKE] {
             let all = handles(discipline);
             assert_eq!(all[0], (HANDLE, ROOT));
             for (index, (_, parent)) in all.iter().enumerate().skip(1) {
@@ -231,7 +253,7 @@ mod tests {
         let rates = [20, 40].map(Rate::from_mbps);
         assert_eq!(changed(WITH_ALL, rates), [WHOLE, GAME, OTHERS]);
         assert_eq!(changed(WITH_NOTHING, rates), [WHOLE, GAME, OTHERS, GAME_LEAF, OTHERS_LEAF]);
-        assert_eq!(changed(Discipline::Cake, rates), [HANDLE]);
+        assert_eq!(changed(CAKE, rates), [HANDLE]);
         // Below 3.6 Mb/s 1.5 packets are longer than 5 ms.
         let slow = [1, 20].map(Rate::from_mbps);
         assert_eq!(changed(WITH_ALL, slow), [WHOLE, GAME, OTHERS, GAME_LEAF, OTHERS_LEAF]);

@@ -56,13 +56,13 @@ pub struct OwnQueueStatus {
 }
 
 impl OwnQueueStatus {
-    /// In lines for a terminal; the first says what it is.
+    /// In lines for a terminal; the first says by this name what it is.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn shown(&self, name: &str) -> String {
         let rate = Rate::from_bps(self.rate_bps);
         // Whoever answers at the socket may not steer the terminal.
         let [kind, why] = [&self.kind, &self.why].map(|one| one.escape_debug());
-        let mut text = format!("own queue                   {kind} at {rate}\n  {why}\n");
+        let mut text = format!("{name:<28}{kind} at {rate}\n  {why}\n");
         for (name, class) in [("games", &self.game), ("others", &self.others)] {
             let wait = class.wait(rate).as_millis_f64();
             text += &format!(
@@ -98,6 +98,6 @@ own queue                   HTB and FQ-CoDel at 20 Mb/s
   games                     0.1 ms wait, 60 packets sent, 0 dropped, 0 marked
   others                    4.8 ms wait, 9000 packets sent, 3 dropped, 10 marked
 ";
-        assert_eq!(status.shown(), expected);
+        assert_eq!(status.shown("own queue"), expected);
     }
 }

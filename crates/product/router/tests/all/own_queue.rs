@@ -1,7 +1,7 @@
 //! The gateway's own queue in a network namespace of the test: what its changes cost, and that they lose nothing.
 
 use crate::network::{has_network, received_bytes};
-use gameway_router::own_queue::{OwnQueue, QueueKind};
+use gameway_router::own_queue::{OwnQueue, QueueKind, Way};
 use gameway_units::{Duration, Rate};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_gameway-gateway");
@@ -23,9 +23,13 @@ fn a_change_of_the_rate_loses_nothing_that_waits() {
     if !has_network() {
         return;
     }
-    let mut queue =
-        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(10), TARGET))
-            .expect("a queue");
+    let mut queue = OwnQueue::install_guarded_by(
+        PROGRAM,
+        ("lan", Way::ToHome),
+        QueueKind::Htb,
+        (mbps(10), TARGET),
+    )
+    .expect("a queue");
     let sender = std::net::UdpSocket::bind("192.0.2.1:0").expect("a socket");
     let before = queue.follow().expect("figures").others;
     let mut after = before;
@@ -56,9 +60,13 @@ fn what_waits_when_it_ends_goes_on() {
     if !has_network() {
         return;
     }
-    let mut queue =
-        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(10), TARGET))
-            .expect("a queue");
+    let mut queue = OwnQueue::install_guarded_by(
+        PROGRAM,
+        ("lan", Way::ToHome),
+        QueueKind::Htb,
+        (mbps(10), TARGET),
+    )
+    .expect("a queue");
     let sender = std::net::UdpSocket::bind("192.0.2.1:0").expect("a socket");
     let before = received_bytes("end");
     for _ in 0..PACKETS {
@@ -76,14 +84,28 @@ fn a_second_one_at_the_interface_waits_for_the_first_ones_guardian() {
     if !has_network() {
         return;
     }
-    let first = OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(10), TARGET));
+    let first = OwnQueue::install_guarded_by(
+        PROGRAM,
+        ("lan", Way::ToHome),
+        QueueKind::Htb,
+        (mbps(10), TARGET),
+    );
     let first = first.expect("a queue");
-    let second = OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(20), TARGET));
+    let second = OwnQueue::install_guarded_by(
+        PROGRAM,
+        ("lan", Way::ToHome),
+        QueueKind::Htb,
+        (mbps(20), TARGET),
+    );
     let told = second.map(|_| ()).expect_err("it is taken").to_string();
     assert!(told.starts_with("the gateway's queue at lan: its guardian: "), "{told}");
     drop(first);
-    let mut third =
-        OwnQueue::install_guarded_by(PROGRAM, "lan", QueueKind::Htb, (mbps(20), TARGET))
-            .expect("it is free again");
+    let mut third = OwnQueue::install_guarded_by(
+        PROGRAM,
+        ("lan", Way::ToHome),
+        QueueKind::Htb,
+        (mbps(20), TARGET),
+    )
+    .expect("it is free again");
     assert_eq!(third.follow().expect("figures").rate_bps, 20_000_000);
 }
