@@ -78,15 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let clock = MonotonicClock::starting_now();
     let socket = MediaSocket::bind(listen, clock)?;
-    let config = HostConfig {
-        identity: Identity::generate()?,
-        candidates: vec![socket.address().into()],
-        h265: false,
-        nack: false,
-        parity: false,
-        references: false,
-        export_keys: false,
-    };
+    let config = host_config(&socket)?;
     let signaling = SignalingServer::start(SignalingConfig {
         listen,
         token: token.clone(),
@@ -115,6 +107,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         statistics: Statistics::default(),
     };
     host.run()
+}
+
+/// The file's own frames, and nothing sent again.
+fn host_config(socket: &MediaSocket) -> Result<HostConfig, Box<dyn Error>> {
+    Ok(HostConfig {
+        identity: Identity::generate()?,
+        candidates: vec![socket.address().into()],
+        h265: false,
+        nack: false,
+        parity: false,
+        references: false,
+        export_keys: false,
+    })
 }
 
 impl Host {
