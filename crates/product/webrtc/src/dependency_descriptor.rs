@@ -116,7 +116,9 @@ fn structure(bits: &mut Bits) {
     bits.push(REQUIRED, 2);
     // References: none of the first, of the second one, of one frame back.
     bits.push(0, 1);
-    bits.push(0b1_0000_0, 6);
+    bits.push(1, 1);
+    bits.push(0, 4);
+    bits.push(0, 1);
     // No chains, no resolutions.
     bits.push(0, 1);
     bits.push(0, 1);

@@ -33,42 +33,31 @@ impl FrameNumbers {
 
     /// What is to be encoded in place of this.
     pub(super) fn within_wrap(self, codec: VideoCodec, request: EncodeRequest) -> EncodeRequest {
-        let wraps = |frame: u64| frame.saturating_sub(self.key_frame.0) / NUMBERS;
-        let EncodeRequest { frame, refers_back, .. } = request;
-        let past_wrap = codec == VideoCodec::H264
-            && refers_back > 1
-            && wraps(frame.0) > wraps(frame.0.saturating_sub(u64::from(refers_back)));
+        let past_wrap =
+            codec == VideoCodec::H264 && self.is_past_wrap(request.frame, request.refers_back);
         EncodeRequest { key_frame: request.key_frame || past_wrap, ..request }
+    }
+
+    /// Whether the numbers wrap within the gap before a frame that refers so far back.
+    fn is_past_wrap(self, frame: FrameId, refers_back: u8) -> bool {
+        let wraps = |frame: u64| frame.saturating_sub(self.key_frame.0) / NUMBERS;
+        let back = u64::from(refers_back);
+        back > 1 && wraps(frame.0) > wraps(frame.0.saturating_sub(back))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gameway_session::{Sender, SenderConfig};
-    use gameway_units::{Duration, Instant};
-
-    fn request() -> EncodeRequest {
-        let interval = Duration::from_millis(16);
-        let controller = gameway_control::Fixed::new(gameway_units::Rate::from_mbps(1));
-        let mut sender =
-            Sender::new(SenderConfig::new(Instant::ZERO, interval), Box::new(controller));
-        sender.on_deadline(Instant::ZERO);
-        sender.poll_encode().unwrap()
-    }
 
     #[test]
     fn a_frame_that_would_refer_past_a_wrap_is_a_key_frame() {
         let mut numbers = FrameNumbers::default();
         numbers.on_made(FrameId(100), true);
         numbers.on_made(FrameId(101), false);
-        let is_key = |frame, refers_back| {
-            let asked =
-                EncodeRequest { frame: FrameId(frame), key_frame: false, refers_back, ..request() };
-            numbers.within_wrap(VideoCodec::H264, asked).key_frame
-        };
-        assert_eq!([131, 132, 133, 135].map(|frame| is_key(frame, 1)), [false; 4]);
-        assert_eq!([131, 132, 135, 136].map(|frame| is_key(frame, 4)), [false, true, true, false]);
-        assert_eq!([is_key(196, 2), is_key(198, 2)], [true, false]);
+        let past = |frame, back| numbers.is_past_wrap(FrameId(frame), back);
+        assert_eq!([131, 132, 133, 135].map(|frame| past(frame, 1)), [false; 4]);
+        assert_eq!([131, 132, 135, 136].map(|frame| past(frame, 4)), [false, true, true, false]);
+        assert_eq!([past(196, 2), past(198, 2)], [true, false]);
     }
 }
