@@ -54,7 +54,7 @@ def config(folder: Path, name: str, shape: str) -> tuple[str, str]:
 
 def uploaded(made: Home) -> tuple[float, float]:
     """Give what 99 of 100 pings wait beside an upload, in ms, and what that has, in Mb/s."""
-    with made.download(SECONDS, way="up"):
+    with made.download(SECONDS, "-C", "cubic", way="up"):
         pass
     return made.wait(0.99, START_S, SECONDS) - RTT_MS, made.share(START_S, SECONDS)
 
