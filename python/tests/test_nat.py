@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 pytestmark = [NEEDS_CHROMIUM, needs_live, NEEDS_TURN, pytest.mark.timed, pytest.mark.light]
 LONG = pytest.mark.long("test_nat.py::test_the_doctor_says_how_others_see_this_machine")
+LONG_TCP = pytest.mark.long("test_nat.py::test_our_client_goes_over_tcp_where_no_udp_passes")
 LIMIT_S = 5.0
 """A connection stands within this time."""
 PATIENCE_S = 20.0
@@ -224,6 +225,32 @@ def test_over_tcp_the_controller_sees_the_queue_and_the_host_collects_nothing(
     assert 0.5 < mbps < NARROW_MBPS
     # The bucket holds 150 ms, and the host 48 KiB, which are 130 ms here.
     assert after["rtt"] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("kind", "connections"), [pytest.param("cone", 0, marks=LONG_TCP), ("no UDP", 1)]
+)
+def test_our_client_goes_over_tcp_where_no_udp_passes(
+    between: Internet, tmp_path: Path, kind: str, connections: int
+) -> None:
+    between.become(HOST, "none")
+    between.become(BROWSER, kind)
+    end = inside(between.ends[BROWSER])
+    with hosting(between, tmp_path, "nothing") as link:
+        line = [sys.executable, "-m", "gameway", "client", link, "--duration", "5 s",
+                "--out", str(tmp_path / "client")]  # fmt: skip
+        with subprocess.Popen([*end, *line], stderr=subprocess.PIPE, text=True) as client:
+            time.sleep(3)
+            # What the answer came by is closed by now.
+            standing = ["ss", "-Htn", "state", "established", "dport", f"= :{between.port}"]
+            shown = subprocess.run([*end, *standing], capture_output=True, text=True, check=True)
+            assert client.stderr is not None
+            assert client.wait(30) == 0, client.stderr.read()
+    assert len(shown.stdout.splitlines()) == connections, shown.stdout
+    frames = pl.read_parquet(tmp_path / "client" / "client_frames.parquet")
+    with of_times():
+        # It asks by UDP for a second before.
+        assert frames["decoded_ns"].drop_nulls().len() > 30
 
 
 @pytest.mark.parametrize(
