@@ -12,8 +12,8 @@
 // | most left out | 2 s | as long as a delay that stays takes to leave the window |
 // | calm | 10 s | after so long without a late packet as much may be left out again: where packets are always late, NetEq is to wait for them |
 const WINDOW = 2000;
-const MOST_LATE = 30;
-const MOST_LEFT_OUT = 2000;
+const MAX_LATE = 30;
+const MAX_LEFT_OUT = 2000;
 const CALM = 10_000;
 // Of RTP timestamps to a millisecond (RFC 7587 section 4.1).
 const CLOCK = 48;
@@ -40,13 +40,13 @@ export class LateSound {
     const age = arrived - media;
     this.#window = this.#window.filter((one) => one.media >= media - WINDOW);
     this.#window.push({ media, age });
-    const isLate = age - Math.min(...this.#window.map((one) => one.age)) > MOST_LATE;
+    const isLate = age - Math.min(...this.#window.map((one) => one.age)) > MAX_LATE;
     if (!isLate) {
       if (this.#late !== undefined && arrived - this.#late >= CALM) this.#leftOut = 0;
       return false;
     }
     this.#late = arrived;
-    if (this.#leftOut + duration > MOST_LEFT_OUT) return false;
+    if (this.#leftOut + duration > MAX_LEFT_OUT) return false;
     this.#leftOut += duration;
     return true;
   }
