@@ -31,5 +31,6 @@ mod pings;
 pub mod program;
 pub mod record;
 pub mod recording;
+mod shaped;
 pub mod status;
 mod watch;

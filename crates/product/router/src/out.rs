@@ -4,12 +4,10 @@
 //! packets pass the data path before they wait here. The gateway's pings pass it as a game's, so that they wait at the provider alone.
 
 use crate::config::check_interface;
-use crate::own_queue::{self, OwnQueue, OwnQueueStatus, QueueError, QueueKind, ShapeConfig, Way};
+use crate::own_queue::{QueueError, QueueKind, ShapeConfig, Way};
+use crate::shaped::{ShapedQueue, without_ethernet};
 use gameway_units::declared::OptionError;
-use gameway_units::{Bytes, Duration, Instant, Rate};
-
-/// A packet of 1500 B for the kernel's shapers.
-const ETHERNET: f64 = 1514.0 / 1500.0;
+use gameway_units::{Bytes, Duration, Rate};
 
 /// What it is to be.
 #[derive(Debug, Clone)]
@@ -56,8 +54,7 @@ impl ShapeConfig {
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct OutQueue {
-    queue: OwnQueue,
-    fixed: Option<Rate>,
+    pub(crate) shaped: ShapedQueue,
     /// What had left it when it was read last, with Ethernet headers.
     sent: Bytes,
 }
@@ -69,37 +66,15 @@ impl OutQueue {
         kind: QueueKind,
         target: Option<Duration>,
     ) -> Result<Self, QueueError> {
-        let first = config.rate.unwrap_or(own_queue::OPEN);
-        let queue = OwnQueue::install((&config.interface, Way::Out), kind, first, target)?;
-        Ok(Self { queue, fixed: config.rate, sent: Bytes::ZERO })
+        let place = (&*config.interface, Way::Out);
+        let shaped = ShapedQueue::install(place, kind, config.rate, target)?;
+        Ok(Self { shaped, sent: Bytes::ZERO })
     }
 
     /// What has left it since the last call, as IP counts it.
     pub(crate) fn left(&mut self) -> Bytes {
-        let Some(sent) = self.queue.sent() else { return Bytes::ZERO };
+        let Some(sent) = self.shaped.sent() else { return Bytes::ZERO };
         // One that was put back counts from nothing.
-        let left = sent.saturating_sub(std::mem::replace(&mut self.sent, sent));
-        Bytes::new((left.as_f64() / ETHERNET) as u64)
+        without_ethernet(sent.saturating_sub(std::mem::replace(&mut self.sent, sent)))
     }
-
-    /// A period has ended, with this rate by the law.
-    pub(crate) fn decide(
-        &mut self,
-        now: Instant,
-        followed: Option<Rate>,
-    ) -> Result<(), QueueError> {
-        self.queue.look(now);
-        let wanted = self.fixed.or(followed.map(on_ethernet));
-        wanted.map_or(Ok(()), |rate| self.queue.set_rate(rate))
-    }
-
-    /// As [`OwnQueue::follow`].
-    pub(crate) fn follow(&mut self) -> Result<OwnQueueStatus, QueueError> {
-        self.queue.follow()
-    }
-}
-
-/// A rate of IP as the kernel's shapers count it, within what they take.
-pub(crate) fn on_ethernet(rate: Rate) -> Rate {
-    rate.mul_f64(ETHERNET).clamp(own_queue::MIN_RATE, own_queue::OPEN)
 }

@@ -15,10 +15,11 @@ use crate::data_path::{DataPath, DataPathError, Passed, Settings};
 use crate::exceptions::Exceptions;
 use crate::games::{Games, GamesConfig};
 use crate::netlink;
-use crate::out::{OutConfig, OutQueue, on_ethernet};
-use crate::own_queue::{self, OwnQueue, QueueError, QueueKind, Way};
+use crate::out::{OutConfig, OutQueue};
+use crate::own_queue::{self, QueueError, QueueKind, Way};
 use crate::pings::{Ping, PingError, Pings};
 use crate::record::{Datagram, Record};
+use crate::shaped::ShapedQueue;
 use crate::status::Status;
 use crate::watch::Watch;
 use gameway_gateway::{
@@ -111,8 +112,8 @@ struct Steering {
     watch: Watch,
     games: Games,
     lowers_windows: bool,
-    /// The gateway's own, and its rate if that does not follow the link.
-    queue: Option<(OwnQueue, Option<Rate>)>,
+    /// The gateway's own.
+    queue: Option<ShapedQueue>,
     out: Option<OutQueue>,
     pings: Option<Pings>,
     /// Of datagrams to the home in this period, and when it began.
@@ -134,10 +135,8 @@ impl Steering {
         };
         let target = (config.mode == Mode::Both).then(|| beta * 2);
         let install = |queue: &Queue| {
-            let first = queue.rate.unwrap_or(own_queue::OPEN);
             let place = (&*config.home, Way::ToHome);
-            let own = OwnQueue::install(place, queue.kind, first, target)?;
-            Ok::<_, QueueError>((own, queue.rate))
+            ShapedQueue::install(place, queue.kind, queue.rate, target)
         };
         let out = config.queue.as_ref().and_then(|queue| Some((queue.kind, queue.out.as_ref()?)));
         let out = out.map(|(kind, out)| OutQueue::install(out, kind, target)).transpose()?;
@@ -270,13 +269,11 @@ impl Steering {
         self.hurry(now);
         self.read_out(now);
         self.gateway.on_deadline(now, None);
-        let followed = self.gateway.shaped_rate().map(on_ethernet);
-        if let Some((queue, fixed)) = &mut self.queue {
-            queue.look(now);
-            fixed.or(followed).map_or(Ok(()), |rate| queue.set_rate(rate))?;
+        if let Some(queue) = &mut self.queue {
+            queue.decide(now, self.gateway.shaped_rate())?;
         }
         if let Some(out) = &mut self.out {
-            out.decide(now, self.gateway.rate_out())?;
+            out.shaped.decide(now, self.gateway.rate_out())?;
         }
         let mut wanted = BTreeMap::new();
         if self.lowers_windows {
@@ -305,8 +302,8 @@ impl Steering {
         home: &str,
         data_path: &DataPath,
     ) -> Result<Status, RunError> {
-        let own_queue = self.queue.as_mut().map(|(queue, _)| queue.follow()).transpose()?;
-        let own_queue_out = self.out.as_mut().map(OutQueue::follow).transpose()?;
+        let own_queue = self.queue.as_mut().map(ShapedQueue::follow).transpose()?;
+        let own_queue_out = self.out.as_mut().map(|out| out.shaped.follow()).transpose()?;
         let counters = data_path.counters()?;
         self.watch.take_rates(now);
         self.games.take_rates(now);

@@ -44,13 +44,10 @@ pub fn post_offer(url: &str, token: &str, offer: &str) -> io::Result<WhepSession
 
 /// A candidate by TCP has the name by which the host was asked (RFC 8839 section 5.1 allows one): its address is where that led to.
 fn with_address(answer: &str, name: &str, ip: IpAddr) -> String {
-    let ip = ip.to_string();
-    let lines = answer.split_inclusive('\n').map(|line| {
-        let words = line.split(' ').enumerate();
-        let is_name = line.starts_with("a=candidate:");
-        let words = words
-            .map(|(place, word)| if is_name && place == 4 && word == name { &ip } else { word });
-        words.collect::<Vec<_>>().join(" ")
+    let (name, ip) = (format!(" {name} "), format!(" {ip} "));
+    let lines = answer.split_inclusive('\n').map(|line| match line.starts_with("a=candidate:") {
+        true => line.replacen(&name, &ip, 1),
+        false => line.to_owned(),
     });
     lines.collect()
 }

@@ -1,9 +1,9 @@
 // Encoded frames as a worker is given them (WebRTC Encoded Transform, W3C), ahead of the decoder.
 
-export interface TransformEvent<Options = unknown> {
+export interface TransformEvent<Options = unknown, Frame = RTCEncodedVideoFrame> {
   transformer: {
-    readable: ReadableStream<RTCEncodedVideoFrame>;
-    writable: WritableStream<RTCEncodedVideoFrame>;
+    readable: ReadableStream<Frame>;
+    writable: WritableStream<Frame>;
     options: Options;
   };
 }
@@ -27,7 +27,7 @@ export interface SeenFrame {
   size: number;
 }
 
-export const metadataOf = (frame: RTCEncodedVideoFrame) => frame.getMetadata() as Metadata;
+export const metadataOf = (frame: RTCEncodedVideoFrame | RTCEncodedAudioFrame) => frame.getMetadata() as Metadata;
 
 // Since 1970, which the page knows as well.
 export const ofPage = (time: number) => performance.timeOrigin + time;

@@ -102,11 +102,11 @@ function headsOf({ mimeType = "video/H264" }: Metadata): Heads {
 
 function decode(frame: RTCEncodedVideoFrame, header: number): void {
   const isKey = frame.type === "key";
-  if (isKey) heads = headsOf(metadataOf(frame));
+  const metadata = metadataOf(frame);
+  if (isKey) heads = headsOf(metadata);
   const data = new Uint8Array(frame.data, header);
   const told = seen(frame);
   tell({ kind: "seen", ...told });
-  const metadata = metadataOf(frame);
   if (isPassedOver(metadata, isKey)) return;
   const head = heads.read(data);
   const able = ready(metadata.frameId === undefined ? head : { ...head, follows: true }, isKey);

@@ -1,18 +1,6 @@
 // Sees each packet of sound before the browser's jitter buffer does, and leaves out what came too late.
+import { metadataOf, type TransformEvent } from "../connection/encoded";
 import { LateSound } from "./late";
-
-// WebRTC Encoded Transform (W3C), of sound; not all browsers tell when a packet came, nor all its timestamp here.
-interface Metadata {
-  rtpTimestamp?: number;
-  receiveTime?: number;
-}
-
-interface TransformEvent {
-  transformer: {
-    readable: ReadableStream<RTCEncodedAudioFrame>;
-    writable: WritableStream<RTCEncodedAudioFrame>;
-  };
-}
 
 // Of a packet, in milliseconds: the host's.
 const DURATION = 10;
@@ -23,7 +11,7 @@ export interface Heard {
 }
 
 Object.assign(globalThis, {
-  onrtctransform: async ({ transformer }: TransformEvent) => {
+  onrtctransform: async ({ transformer }: TransformEvent<unknown, RTCEncodedAudioFrame>) => {
     const sound = new LateSound();
     const reader = transformer.readable.getReader();
     const writer = transformer.writable.getWriter();
@@ -31,7 +19,8 @@ Object.assign(globalThis, {
     for (;;) {
       const { done, value: frame } = await reader.read();
       if (done) return;
-      const { rtpTimestamp = frame.timestamp, receiveTime = performance.now() } = frame.getMetadata() as Metadata;
+      // Not all browsers tell when a packet came, nor all its timestamp here.
+      const { rtpTimestamp = frame.timestamp, receiveTime = performance.now() } = metadataOf(frame);
       if (sound.isLate(rtpTimestamp, receiveTime, DURATION)) {
         leftOut += 1;
         postMessage({ leftOut } satisfies Heard);

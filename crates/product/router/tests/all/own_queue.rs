@@ -1,7 +1,7 @@
 //! The gateway's own queue in a network namespace of the test: what its changes cost, and that they lose nothing.
 
 use crate::network::{has_network, received_bytes};
-use gameway_router::own_queue::{OwnQueue, QueueKind, Way};
+use gameway_router::own_queue::{OwnQueue, QueueError, QueueKind, Way};
 use gameway_units::{Duration, Rate};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_gameway-gateway");
@@ -17,19 +17,18 @@ fn mbps(rate: u64) -> Rate {
     Rate::from_mbps(rate)
 }
 
+/// Puts a queue of HTB towards the home.
+fn install(rate: Rate) -> Result<OwnQueue, QueueError> {
+    OwnQueue::install_guarded_by(PROGRAM, ("lan", Way::ToHome), QueueKind::Htb, (rate, TARGET))
+}
+
 #[test]
 #[expect(clippy::disallowed_types, reason = "what passes the queue")]
 fn a_change_of_the_rate_loses_nothing_that_waits() {
     if !has_network() {
         return;
     }
-    let mut queue = OwnQueue::install_guarded_by(
-        PROGRAM,
-        ("lan", Way::ToHome),
-        QueueKind::Htb,
-        (mbps(10), TARGET),
-    )
-    .expect("a queue");
+    let mut queue = install(mbps(10)).expect("a queue");
     let sender = std::net::UdpSocket::bind("192.0.2.1:0").expect("a socket");
     let before = queue.follow().expect("figures").others;
     let mut after = before;
@@ -60,13 +59,7 @@ fn what_waits_when_it_ends_goes_on() {
     if !has_network() {
         return;
     }
-    let mut queue = OwnQueue::install_guarded_by(
-        PROGRAM,
-        ("lan", Way::ToHome),
-        QueueKind::Htb,
-        (mbps(10), TARGET),
-    )
-    .expect("a queue");
+    let mut queue = install(mbps(10)).expect("a queue");
     let sender = std::net::UdpSocket::bind("192.0.2.1:0").expect("a socket");
     let before = received_bytes("end");
     for _ in 0..PACKETS {
@@ -84,28 +77,12 @@ fn a_second_one_at_the_interface_waits_for_the_first_ones_guardian() {
     if !has_network() {
         return;
     }
-    let first = OwnQueue::install_guarded_by(
-        PROGRAM,
-        ("lan", Way::ToHome),
-        QueueKind::Htb,
-        (mbps(10), TARGET),
-    );
+    let first = install(mbps(10));
     let first = first.expect("a queue");
-    let second = OwnQueue::install_guarded_by(
-        PROGRAM,
-        ("lan", Way::ToHome),
-        QueueKind::Htb,
-        (mbps(20), TARGET),
-    );
+    let second = install(mbps(20));
     let told = second.map(|_| ()).expect_err("it is taken").to_string();
     assert!(told.starts_with("the gateway's queue at lan: its guardian: "), "{told}");
     drop(first);
-    let mut third = OwnQueue::install_guarded_by(
-        PROGRAM,
-        ("lan", Way::ToHome),
-        QueueKind::Htb,
-        (mbps(20), TARGET),
-    )
-    .expect("it is free again");
+    let mut third = install(mbps(20)).expect("it is free again");
     assert_eq!(third.follow().expect("figures").rate_bps, 20_000_000);
 }
