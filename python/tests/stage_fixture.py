@@ -35,6 +35,7 @@ class Stage:
     spaces: Namespaces
     folder: Path
     epoch_ns: int
+    link: PartProcess
     host: PartProcess
 
     def now_ns(self) -> int:
@@ -118,4 +119,4 @@ def stage(
             "folder": str(folder / "host"),
         }
         host = PartProcess("host", config, spaces.name("server"), folder / "host")
-        yield Stage(spaces, folder, epoch_ns, stack.enter_context(host))
+        yield Stage(spaces, folder, epoch_ns, link, stack.enter_context(host))

@@ -1,0 +1,142 @@
+"""`repair = "adaptive"`, live: what a player sees of a path that loses, and what that costs.
+
+`make long` has ten seconds of one case for each player. `make play` takes a minute of each share
+of losses, one by one and in bursts of 3, in Chromium and in our client, and prints a table.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import polars as pl
+import pytest
+from browser_fixture import NEEDS_CHROMIUM, browser, inbound, until_frames
+from live_fixture import MIN_LIVE_FPS, needs_live
+from stage_fixture import HOST, PORT, SECOND, TOKEN, Stage, stage
+from witness import of_times
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECONDS = float(os.environ.get("GAMEWAY_PLAY_SECONDS", "10"))
+IN_FULL = SECONDS >= 60
+WARM_UP_S = 3.0
+"""Until the host knows the share of losses."""
+# Without probes, so that what is sent beside the frames is repair.
+RATES = {"start_bitrate": "8 Mb/s", "min_bitrate": "8 Mb/s", "max_bitrate": "8 Mb/s"}
+MIN_SHOWN = {"0.5 %": 59.5 / 60, "1 %": 59.5 / 60, "2 %": 59 / 60, "5 %": 58 / 60}
+"""What is shown at least of what is made."""
+LOSSES = [(share, length) for length in (1, 3) for share in MIN_SHOWN]
+
+pytestmark = [
+    pytest.mark.timed,
+    pytest.mark.alone,
+    pytest.mark.long("test_live_play.py::test_what_a_browser_asks_for_is_sent_again"),
+    needs_live,
+]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A while of a stream that loses packets."""
+
+    made_fps: float
+    shown_fps: float
+    key_frames: int
+    lost: float
+    """Share of the packets."""
+    repair: float
+    """Bytes spent on repair, by the bytes lost."""
+
+    def __str__(self) -> str:
+        """Give a row of the table."""
+        return (
+            f"{self.made_fps:8.1f}{self.shown_fps:9.1f}{self.key_frames:12}"
+            f"{self.lost:8.2%}{self.repair:8.2f}"
+        )
+
+
+HEAD = (
+    f"{'player':10}{'lost':>7}{'burst':>7}"
+    f"{'made/s':>8}{'shown/s':>9}{'key frames':>12}{'lost':>8}{'repair':>8}"
+)
+
+
+def by_chromium(there: Stage, folder: Path) -> tuple[int, int, float]:
+    """Play for a while: from when, until when, and frames decoded a second."""
+    inside = ("ip", "netns", "exec", there.spaces.name("client"))
+    with browser(folder / "profile", *inside) as made:
+        page = made.open(f"http://{HOST}:{PORT}/#{quote(TOKEN)}")
+        until_frames(made, page)
+        time.sleep(WARM_UP_S)
+        began_ns, first = there.now_ns(), inbound(made, page, "video")
+        time.sleep(SECONDS)
+        ended_ns, last = there.now_ns(), inbound(made, page, "video")
+    took_s = (last["timestamp"] - first["timestamp"]) / 1e3
+    return began_ns, ended_ns, (last["framesDecoded"] - first["framesDecoded"]) / took_s
+
+
+def by_our_client(there: Stage, folder: Path) -> tuple[int, int, float]:
+    """The same."""
+    client = there.client("client")
+    with client:
+        time.sleep(WARM_UP_S + 2)
+        began_ns = there.now_ns()
+        time.sleep(SECONDS)
+        ended_ns = there.now_ns()
+        client.result()
+    decoded = pl.read_parquet(folder / "client" / "client_frames.parquet")["decoded_ns"]
+    shown = decoded.is_between(began_ns, ended_ns).sum()
+    return began_ns, ended_ns, shown * SECOND / (ended_ns - began_ns)
+
+
+PLAYERS: dict[str, Any] = {"chromium": by_chromium, "client": by_our_client}
+
+
+def play(folder: Path, player: str, loss: dict[str, Any]) -> Seen:
+    """Let a player have a stream whose packets are lost."""
+    with stage(folder, "fixed", {**RATES, "repair": "adaptive"}, (1280, 720), loss=loss) as there:
+        began_ns, ended_ns, shown = PLAYERS[player](there, folder)
+        there.host.result()
+        there.link.result()
+    within = pl.col("captured_ns").is_between(began_ns, ended_ns)
+    frames = there.frames("host").filter(within)
+    at_link = pl.read_parquet(folder / "link" / "bins.parquet").filter(
+        pl.col("flow") == "game", pl.col("bin_start_ns").is_between(began_ns, ended_ns)
+    )
+    sent, packets, lost = (
+        float(at_link[name].sum()) for name in ("sent_bytes", "sent_packets", "lost_packets")
+    )
+    return Seen(
+        made_fps=frames.height * SECOND / (ended_ns - began_ns),
+        shown_fps=shown,
+        key_frames=int(frames["key_frame"].sum()),
+        lost=lost / packets,
+        repair=(sent - frames["wire_bytes"].sum()) / (sent * lost / packets),
+    )
+
+
+@pytest.mark.parametrize("player", [pytest.param("chromium", marks=NEEDS_CHROMIUM), "client"])
+@pytest.mark.parametrize(("share", "length"), LOSSES if IN_FULL else [("2 %", 3)])
+def test_all_is_shown_and_no_key_frame_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], player: str, share: str, length: int
+) -> None:
+    bursts = {"kind": "bursty", "probability": share, "burst_length": length}
+    loss = bursts if length > 1 else {"kind": "random", "probability": share}
+    seen = play(tmp_path, player, loss)
+    if IN_FULL:
+        with capsys.disabled():
+            head = HEAD if (player, share, length) == ("chromium", *LOSSES[0]) else ""
+            print(f"\n{head}\n{player:10}{share:>7}{length:7}{seen}".replace("\n\n", "\n"))  # noqa: T201
+    # The path loses what it should.
+    assert 0.5 < seen.lost / (float(share.removesuffix(" %")) / 100) < 2, seen
+    with of_times():
+        assert seen.made_fps > MIN_LIVE_FPS
+        assert MIN_SHOWN[share] * seen.made_fps < seen.shown_fps < 1.03 * seen.made_fps, seen
+        # One a minute at most.
+        assert seen.key_frames <= max(1, SECONDS / 60), seen
+        assert 0.5 < seen.repair < 1.5, seen
