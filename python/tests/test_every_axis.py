@@ -219,6 +219,7 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
         "datagram_size": (competing(kind="quic"), "competitor.0", ["1200 B", "1452 B"]),
         "ack_packets": (competing(kind="quic"), "competitor.0", [2, 10]),
         "max_ack_delay": (competing(kind="quic"), "competitor.0", ["5 ms", "25 ms"]),
+        "spin": (competing(kind="quic"), "competitor.0", ["on", "off"]),
         "base_rtt": (competing(), "competitor.0", ["16 ms", "20 ms"]),
         "via": (based(HOP, competitor=[{}]), "competitor.0", ["all", "access"]),
         "direction": (competing(), "competitor.0", ["down", "up"]),

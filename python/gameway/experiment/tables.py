@@ -158,6 +158,7 @@ class Competitor(KindOf):
     datagram_size: keys.Texts = COMPETITOR.default("datagram_size")
     ack_packets: keys.Wholes = COMPETITOR.default("ack_packets")
     max_ack_delay: keys.Texts = COMPETITOR.default("max_ack_delay")
+    spin: keys.Texts = COMPETITOR.default("spin")
     base_rtt: keys.Texts | None = COMPETITOR.default("base_rtt")
     via: keys.Bottlenecks = COMPETITOR.default("via")
     direction: keys.Texts = COMPETITOR.default("direction")

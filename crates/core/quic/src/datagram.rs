@@ -83,6 +83,8 @@ pub struct ServerDatagram {
     pub size: u32,
     /// Its ECN field: as it left, or as it arrived.
     pub ecn: Ecn,
+    /// The spin bit, which a handshake has none of.
+    pub spin: bool,
     /// What it carries.
     pub content: ServerContent,
 }
@@ -104,6 +106,15 @@ pub enum ServerContent {
 }
 
 impl ServerDatagram {
+    /// What an observer reads of its spin bit; `None`: it is a long header, which has none.
+    #[must_use]
+    pub const fn seen_spin(&self) -> Option<bool> {
+        match self.content {
+            ServerContent::Packet { .. } => Some(self.spin),
+            ServerContent::Handshake => None,
+        }
+    }
+
     /// The number of its packet; the handshake has none.
     #[must_use]
     pub const fn number(&self) -> Option<u64> {
@@ -114,7 +125,8 @@ impl ServerDatagram {
     }
 
     pub(crate) const fn handshake() -> Self {
-        Self { size: HANDSHAKE, ecn: Ecn::NotEct, content: ServerContent::Handshake }
+        let (ecn, content) = (Ecn::NotEct, ServerContent::Handshake);
+        Self { size: HANDSHAKE, ecn, spin: false, content }
     }
 
     /// What it is on the wire.
@@ -129,6 +141,8 @@ impl ServerDatagram {
 pub struct ClientDatagram {
     /// UDP's payload.
     pub size: u32,
+    /// The spin bit, which a handshake has none of.
+    pub spin: bool,
     /// What it carries.
     pub content: ClientContent,
 }
@@ -153,16 +167,30 @@ pub enum ClientContent {
 
 impl ClientDatagram {
     pub(crate) const fn initial() -> Self {
-        Self { size: HANDSHAKE, content: ClientContent::Initial }
+        Self { size: HANDSHAKE, spin: false, content: ClientContent::Initial }
     }
 
     pub(crate) const fn finished() -> Self {
-        Self { size: FINISHED, content: ClientContent::Finished }
+        Self { size: FINISHED, spin: false, content: ClientContent::Finished }
     }
 
     pub(crate) fn ack(number: u64, frame: AckFrame, elicits: bool) -> Self {
         let size = PACKET_OVERHEAD + frame.size() + if elicits { PING } else { 0 };
-        Self { size, content: ClientContent::Ack { number, frame, elicits } }
+        Self { size, spin: false, content: ClientContent::Ack { number, frame, elicits } }
+    }
+
+    /// The same with the spin bit.
+    pub(crate) fn with_spin(self, spin: bool) -> Self {
+        Self { spin, ..self }
+    }
+
+    /// What an observer reads of its spin bit; `None`: it begins with a long header, which has none.
+    #[must_use]
+    pub const fn seen_spin(&self) -> Option<bool> {
+        match self.content {
+            ClientContent::Ack { .. } => Some(self.spin),
+            ClientContent::Initial | ClientContent::Finished => None,
+        }
     }
 
     /// What it is on the wire.
@@ -194,7 +222,7 @@ mod tests {
         }
         let content =
             ServerContent::Packet { number: 0, frame: StreamFrame::default(), acknowledged: None };
-        let datagram = ServerDatagram { size: 1452, ecn: Ecn::Ect0, content };
+        let datagram = ServerDatagram { size: 1452, ecn: Ecn::Ect0, spin: false, content };
         assert_eq!(datagram.wire_size(), Bytes::new(1480));
         assert_eq!(ClientDatagram::initial().wire_size(), Bytes::new(1228));
     }

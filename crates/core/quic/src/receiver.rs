@@ -29,6 +29,8 @@ const ACKS_PER_PING: u64 = 4;
 pub struct ReceiverConfig {
     /// When it acknowledges.
     pub acks: AckPolicy,
+    /// Whether its spin bit turns.
+    pub spin: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +64,7 @@ pub struct Receiver {
     asked: VecDeque<(u64, u64)>,
     stream: RangeSet,
     end: Option<u64>,
+    spin: bool,
 }
 
 impl Receiver {
@@ -84,6 +87,7 @@ impl Receiver {
             asked: VecDeque::new(),
             stream: RangeSet::default(),
             end: None,
+            spin: false,
         }
     }
 
@@ -111,14 +115,15 @@ impl Receiver {
             ServerContent::Packet { number, frame, acknowledged } => {
                 self.state = State::Open;
                 (self.pending_handshake, self.handshake_timer) = (false, None);
-                self.on_packet(now, number, datagram.ecn);
+                self.on_packet(now, number, datagram);
                 self.on_frame(&frame);
                 self.forget(acknowledged);
             }
         }
     }
 
-    fn on_packet(&mut self, now: Instant, number: u64, ecn: Ecn) {
+    fn on_packet(&mut self, now: Instant, number: u64, datagram: &ServerDatagram) {
+        let ecn = datagram.ecn;
         match ecn {
             Ecn::NotEct => {}
             Ecn::Ect0 => self.marks.ect0 += 1,
@@ -128,6 +133,8 @@ impl Receiver {
         let expected = self.largest.map_or(0, |(largest, _)| largest + 1);
         if number >= expected {
             self.largest = Some((number, now));
+            // RFC 9000 section 17.4: the opposite of what the packet with the largest number had.
+            self.spin = self.config.spin && !datagram.spin;
         }
         self.numbers.insert(number, number + 1, |_| {});
         self.untold += 1;
@@ -186,7 +193,7 @@ impl Receiver {
             self.asked.push_back((number, largest));
         }
         let frame = AckFrame::new(ranges, now.saturating_since(arrived), self.marks);
-        ClientDatagram::ack(number, frame, elicits)
+        ClientDatagram::ack(number, frame, elicits).with_spin(self.spin)
     }
 
     /// When [`Self::on_deadline`] is due.

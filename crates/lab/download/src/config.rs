@@ -2,7 +2,7 @@
 
 use crate::DownloadError;
 use gameway_experiment::spec::{
-    CompetitorSpec, CongestionControlSpec, Direction, QuicEcnSpec, QuicSpec,
+    CompetitorSpec, CongestionControlSpec, Direction, QuicEcnSpec, QuicSpec, QuicSpinSpec,
 };
 use gameway_units::{Bytes, Duration};
 use std::net::IpAddr;
@@ -78,6 +78,12 @@ impl DownloadConfig {
             return Err(refused(
                 "competitor.ecn",
                 "s2n-quic always sends with ECT(0): leave this out",
+            ));
+        }
+        if quic.spin == QuicSpinSpec::On {
+            return Err(refused(
+                "competitor.spin",
+                "s2n-quic does not turn the spin bit: leave this out",
             ));
         }
         transport(quic, congestion_control)

@@ -116,6 +116,7 @@ fn what_the_library_cannot_do_is_refused() {
     };
     assert_eq!(told(json!({})), "");
     assert!(told(json!({"ecn": "off"})).starts_with("competitor.ecn"));
+    assert!(told(json!({"spin": "on"})).starts_with("competitor.spin"));
     assert!(told(json!({"ack_packets": 2})).starts_with("competitor.ack_packets"));
     assert!(told(json!({"congestion_control": "vegas"})).contains("\"cubic\""));
     // HyStart++ is chosen by the environment, which is as it was.

@@ -44,8 +44,8 @@ pub enum Content {
     Tcp(Segment),
     /// A datagram of a QUIC server.
     Quic(ServerDatagram),
-    /// A datagram of a QUIC client, which keeps what it says under this number.
-    QuicReturn(u64),
+    /// A datagram of a QUIC client, which keeps what it says under this number, and its spin bit, if it has one.
+    QuicReturn(u64, Option<bool>),
     /// The request or the reply of the ping with this number.
     Ping(u64),
     /// A packet at a constant rate.
@@ -106,7 +106,7 @@ impl Recorded for Packet {
             Content::Tcp(segment) if self.journey.returning => ("ack", segment.acknowledgment),
             Content::Tcp(segment) => ("tcp", segment.sequence),
             Content::Quic(datagram) => ("quic", datagram.number().unwrap_or_default()),
-            Content::QuicReturn(number) => ("quic-return", *number),
+            Content::QuicReturn(number, _) => ("quic-return", *number),
             Content::Ping(number) if self.journey.returning => ("request", *number),
             Content::Ping(number) => ("ping", *number),
             Content::Udp(number) => ("udp", *number),

@@ -146,19 +146,20 @@ impl FlowEnds for Quic {
         let datagram = (now >= self.start).then(|| self.receiver.poll_transmit(now))??;
         let (number, size) = (self.returned, datagram.wire_size());
         self.returned += 1;
+        let spin = datagram.seen_spin();
         self.under_way.push_back((number, datagram));
-        Some(Packet::back(self.flow, size, Content::QuicReturn(number)))
+        Some(Packet::back(self.flow, size, Content::QuicReturn(number, spin)))
     }
 
     fn on_return(&mut self, now: Instant, packet: &Packet, _log: &mut Recorder) {
-        let Content::QuicReturn(number) = packet.content else { return };
+        let Content::QuicReturn(number, _) = packet.content else { return };
         if let Some(datagram) = self.take(number) {
             self.sender.on_datagram(now, &datagram);
         }
     }
 
     fn on_gone(&mut self, packet: &Packet, _log: &mut Recorder) {
-        if let Content::QuicReturn(number) = packet.content {
+        if let Content::QuicReturn(number, _) = packet.content {
             self.take(number);
         }
     }

@@ -50,6 +50,8 @@ pub struct SenderConfig {
     pub ecn: bool,
     /// How long the receiver promised to delay ACKs at most.
     pub max_ack_delay: Duration,
+    /// Whether it reflects the client's spin bit.
+    pub spin: bool,
 }
 
 impl Default for SenderConfig {
@@ -59,6 +61,7 @@ impl Default for SenderConfig {
             max_datagram_size: MAX_DATAGRAM_SIZE,
             ecn: true,
             max_ack_delay: crate::AckPolicy::default().max_delay,
+            spin: false,
         }
     }
 }
@@ -177,6 +180,9 @@ pub struct Sender {
     pending_probes: u32,
     /// The client's packet to acknowledge.
     to_acknowledge: Option<u64>,
+    /// The largest packet number of the client, and the spin bit that it came with.
+    largest: Option<u64>,
+    spin: bool,
     handshakes_sent: u32,
     last_sent: Instant,
     stats: SenderStats,
@@ -209,6 +215,8 @@ impl Sender {
             pending_handshake: false,
             pending_probes: 0,
             to_acknowledge: None,
+            largest: None,
+            spin: false,
             handshakes_sent: 0,
             last_sent: Instant::ZERO,
             stats: SenderStats { ecn: config.ecn, ..SenderStats::default() },
@@ -225,6 +233,11 @@ impl Sender {
             }
             (State::Handshake, ClientContent::Finished) => self.establish(now),
             (State::Established, ClientContent::Ack { number, frame, elicits }) => {
+                // RFC 9000 section 17.4: what the packet with the largest number had.
+                if Some(*number) > self.largest {
+                    self.largest = Some(*number);
+                    self.spin = self.config.spin && datagram.spin;
+                }
                 if *elicits {
                     self.to_acknowledge = self.to_acknowledge.max(Some(*number));
                 }

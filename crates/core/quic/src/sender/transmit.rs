@@ -180,6 +180,7 @@ impl Sender {
         self.stats.packets_sent += 1;
         self.arm(now);
         let acknowledged = self.to_acknowledge.take();
-        ServerDatagram { size, ecn, content: ServerContent::Packet { number, frame, acknowledged } }
+        let content = ServerContent::Packet { number, frame, acknowledged };
+        ServerDatagram { size, ecn, spin: self.spin, content }
     }
 }

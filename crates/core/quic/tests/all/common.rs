@@ -20,7 +20,7 @@ impl Flow {
         let config = SenderConfig { max_ack_delay: acks.max_delay, ..config };
         Self {
             sender: Sender::new(config, congestion),
-            receiver: Receiver::new(ReceiverConfig { acks }),
+            receiver: Receiver::new(ReceiverConfig { acks, spin: config.spin }),
             returned: 0,
         }
     }

@@ -129,14 +129,14 @@ proptest! {
         let mut sender = Sender::new(SenderConfig::default(), congestion);
         let mut now = Instant::ZERO;
         for content in [ClientContent::Initial, ClientContent::Finished] {
-            sender.on_datagram(now, &ClientDatagram { size: 1200, content });
+            sender.on_datagram(now, &ClientDatagram { size: 1200, spin: false, content });
         }
         for (frame, number, later) in acks {
             now += Duration::from_nanos(later);
             while sender.poll_transmit(now).is_some() {}
             sender.on_deadline(now);
             let content = ClientContent::Ack { number, frame, elicits: true };
-            sender.on_datagram(now, &ClientDatagram { size: 40, content });
+            sender.on_datagram(now, &ClientDatagram { size: 40, spin: false, content });
             let stats = sender.stats();
             prop_assert!(stats.cwnd >= Bytes::new(2 * 1452));
         }
@@ -154,7 +154,7 @@ proptest! {
         for (number, offset, length, fin, acknowledged) in packets {
             let frame = StreamFrame { offset, length, fin };
             let content = ServerContent::Packet { number, frame, acknowledged };
-            receiver.on_datagram(now, &ServerDatagram { size: 1452, ecn: Ecn::Ect0, content });
+            receiver.on_datagram(now, &ServerDatagram { size: 1452, ecn: Ecn::Ect0, spin: false, content });
             while receiver.poll_transmit(now).is_some() {}
             now += Duration::from_millis(7);
             receiver.on_deadline(now);

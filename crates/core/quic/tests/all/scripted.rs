@@ -1,8 +1,8 @@
 //! Single datagrams, one after the other, to one end: what it answers.
 
 use gameway_quic::{
-    AckFrame, AckPolicy, ClientContent, ClientDatagram, EcnCounts, Receiver, ReceiverConfig,
-    Sender, SenderConfig, ServerContent, ServerDatagram, StreamFrame,
+    AckFrame, ClientContent, ClientDatagram, EcnCounts, Receiver, ReceiverConfig, Sender,
+    SenderConfig, ServerContent, ServerDatagram, StreamFrame,
 };
 use gameway_tcp::{AckEvent, CongestionControl, LostSegment, TimeoutEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
@@ -76,7 +76,7 @@ pub fn sent_with(config: SenderConfig, control: &Told) -> (Sender, Vec<(Instant,
 }
 
 pub fn client(content: ClientContent) -> ClientDatagram {
-    ClientDatagram { size: 50, content }
+    ClientDatagram { size: 50, spin: false, content }
 }
 
 pub fn ack(ranges: &[(u64, u64)], ecn: Option<EcnCounts>) -> ClientDatagram {
@@ -163,6 +163,7 @@ fn packet(number: u64, ecn: Ecn, acknowledged: Option<u64>) -> ServerDatagram {
     ServerDatagram {
         size: 1033,
         ecn,
+        spin: false,
         content: ServerContent::Packet { number, frame, acknowledged },
     }
 }
@@ -177,7 +178,7 @@ fn answer(receiver: &mut Receiver, now: Instant) -> Option<(Vec<(u64, u64)>, boo
 
 /// One past its handshake.
 fn receiver() -> Receiver {
-    let mut receiver = Receiver::new(ReceiverConfig { acks: AckPolicy::default() });
+    let mut receiver = Receiver::new(ReceiverConfig::default());
     assert!(receiver.poll_transmit(ms(0)).is_some());
     receiver.on_datagram(ms(1), &packet(0, Ecn::Ect0, None));
     assert_eq!(answer(&mut receiver, ms(1)), None, "the first of two waits");
@@ -246,7 +247,12 @@ fn a_late_copy_of_the_handshake_changes_nothing() {
     let mut receiver = receiver();
     receiver.on_datagram(
         ms(2),
-        &ServerDatagram { size: 1200, ecn: Ecn::NotEct, content: ServerContent::Handshake },
+        &ServerDatagram {
+            size: 1200,
+            ecn: Ecn::NotEct,
+            spin: false,
+            content: ServerContent::Handshake,
+        },
     );
     assert_eq!(receiver.poll_transmit(ms(2)), None);
     assert_eq!(receiver.next_deadline(), Some(ms(26)), "the delayed ACK alone");
@@ -288,7 +294,8 @@ fn a_download_is_finished_once_its_end_and_all_before_it_are_there() {
     let mut receiver = receiver();
     let frame = StreamFrame { offset: 2_000, length: 0, fin: true };
     let content = ServerContent::Packet { number: 2, frame, acknowledged: None };
-    receiver.on_datagram(ms(2), &ServerDatagram { size: 40, ecn: Ecn::NotEct, content });
+    receiver
+        .on_datagram(ms(2), &ServerDatagram { size: 40, ecn: Ecn::NotEct, spin: false, content });
     assert!(!receiver.is_finished(), "the second packet is missing");
     receiver.on_datagram(ms(3), &packet(1, Ecn::NotEct, None));
     assert!(receiver.is_finished());

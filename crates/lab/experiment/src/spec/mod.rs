@@ -35,7 +35,7 @@ pub use path::{
     PlaceSpec, ReorderSpec, StallsSpec, StepSpec, StepsSpec, TraceSpec,
 };
 pub use queue::QueueSpec;
-pub use quic::{QuicEcnSpec, QuicSpec};
+pub use quic::{QuicEcnSpec, QuicSpec, QuicSpinSpec};
 pub use stream::{
     CircuitBreakerSpec, ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec,
     StreamSpec, VideoSpec,

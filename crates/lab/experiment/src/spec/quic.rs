@@ -30,7 +30,21 @@ flow_spec! {
         #[serde(default = "max_ack_delay")]
         #[schemars(extend("x-min" = "1 ms", "x-max" = "1 s"))]
         pub max_ack_delay: Duration,
+        /// whether both ends turn the spin bit (RFC 9000, 17.4), which a gateway reads; most servers do not
+        #[serde(default)]
+        pub spin: QuicSpinSpec,
     }
+}
+
+/// Whether both ends of a download turn the spin bit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuicSpinSpec {
+    /// They do.
+    On,
+    /// Its value is 0, as with s2n-quic, which live runs download with.
+    #[default]
+    Off,
 }
 
 /// Whether the packets of a download are ECN-capable.

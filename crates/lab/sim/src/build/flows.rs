@@ -18,8 +18,8 @@ use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Routes};
 use gameway_experiment::spec::{
     Begin, CompetitorSpec, CongestionControlSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec,
-    QuicEcnSpec, QuicSpec, RunSpec, ShortTcpSpec, Spacing, StreamSpec, TcpSpec, UdpEcnSpec,
-    UdpSpec, VideoChatSpec, VideoSpec,
+    QuicEcnSpec, QuicSpec, QuicSpinSpec, RunSpec, ShortTcpSpec, Spacing, StreamSpec, TcpSpec,
+    UdpEcnSpec, UdpSpec, VideoChatSpec, VideoSpec,
 };
 use gameway_experiment::{Known, RunError, random, read};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
@@ -278,6 +278,7 @@ impl Parts<'_> {
         let QuicSpec { name, datagram_size, ack_packets, max_ack_delay, .. } = quic;
         let field = format!("competitor \"{name}\": congestion_control");
         let acks = AckPolicy { packets: *ack_packets, max_delay: *max_ack_delay };
+        let spin = quic.spin == QuicSpinSpec::On;
         Ok(Quic::new(QuicSetup {
             flow: id,
             congestion_control: build::quic_congestion_control(
@@ -290,8 +291,9 @@ impl Parts<'_> {
                 max_datagram_size: u32::try_from(datagram_size.get()).unwrap_or(u32::MAX),
                 ecn: quic.ecn == QuicEcnSpec::On,
                 max_ack_delay: *max_ack_delay,
+                spin,
             },
-            receiver: gameway_quic::ReceiverConfig { acks },
+            receiver: gameway_quic::ReceiverConfig { acks, spin },
             start: Instant::ZERO + quic.start,
             stop: quic.stop.map(|text| Instant::ZERO + text),
             seed: random::number(self.spec.seed, &format!("{name}/quic")),
