@@ -1,10 +1,10 @@
-//! The home gateways: any segments, any way, any waits.
+//! The home gateways: any segments and datagrams, any way, any waits.
 #![no_main]
 
 use gameway_fuzz::Input;
 use gameway_gateway::{
-    Fairness, Flags, Gateway, Packet, Passage, SapLaw, SapLawConfig, Segment, Step, Timestamps,
-    Voap, VoapConfig,
+    BothConfig, Fairness, Flags, Gateway, Home, Packet, Passage, QuicHeader, SapLaw, SapLawConfig,
+    Segment, Step, Timestamps, Voap, VoapConfig, WindowsConfig,
 };
 use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -40,11 +40,29 @@ fn gateway(choice: u8) -> Box<dyn Gateway> {
     let paper = VoapConfig::default();
     let memory = Duration::from_secs(1);
     let mended = VoapConfig { step: Step::Backlog, fairness: Fairness::Rates, memory, ..paper };
-    match choice % 3 {
+    match choice % 5 {
         0 => Box::new(Voap::new(paper)),
         1 => Box::new(Voap::new(mended)),
+        2 => Box::new(Home::windows(WindowsConfig::default())),
+        3 => Box::new(Home::both(BothConfig::default())),
         _ => Box::new(SapLaw::new(SapLawConfig::new(Rate::from_mbps(20)))),
     }
+}
+
+/// Perhaps a packet of QUIC, of few flows; the spin bit does what it likes.
+fn datagram(gateway: &mut dyn Gateway, now: Instant, input: &mut Input<'_>) {
+    let first: u8 = input.any();
+    let datagrams = input.number(20) as u32;
+    let header = Header { protocol: Protocol::Udp, ..Header::numbered(u16::from(first % 4)) };
+    let to_home: bool = input.any();
+    let (header, passage) = match to_home {
+        true => (header, Passage::Queue),
+        false => (header.reversed(), Passage::Beside),
+    };
+    let size = Bytes::new(1280) * u64::from(datagrams);
+    let packet = Packet::new(header, size, None);
+    let mut packet = packet.with_quic(Some(QuicHeader::read(first, datagrams)));
+    assert!(!gateway.on_packet(now, passage, &mut packet), "there is no window");
 }
 
 fuzz_target!(|bytes: &[u8]| {
@@ -60,6 +78,7 @@ fuzz_target!(|bytes: &[u8]| {
             gateway.on_deadline(now, Some(now.saturating_sub(wait)));
             assert!(gateway.next_deadline() > due);
         }
+        datagram(&mut *gateway, now, &mut input);
         let before = segment(&mut input);
         let mut after = before;
         let passage = if input.any() { Passage::Queue } else { Passage::Beside };

@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | memory of a wait | 200 ms | ours: a period in which no connection can tell is no empty queue; a connection tells sixteen times an RTT, but not while its sender thinks |
 
-use crate::{RemoteQueue, Segment};
+use crate::{QuicHeader, RemoteQueue, Segment, Teller};
 use gameway_path::Header;
-use gameway_units::{Duration, Instant};
+use gameway_units::{Bytes, Duration, Instant};
 
 const MEMORY: Duration = Duration::from_millis(200);
 
@@ -34,6 +34,17 @@ impl Front {
         self.queue.on_echo(now, to_home, header, echo);
     }
 
+    /// A datagram passes that may be a packet of QUIC.
+    pub fn on_datagram(
+        &mut self,
+        now: Instant,
+        to_home: bool,
+        seen: (&Header, Bytes),
+        short: QuicHeader,
+    ) {
+        self.queue.on_datagram(now, to_home, seen, short);
+    }
+
     /// A period has ended.
     pub fn end_period(&mut self, now: Instant) {
         if let Some(wait) = self.queue.take_wait() {
@@ -45,6 +56,11 @@ impl Front {
     /// How long packets waited in the last period; `None`: no connection could tell for 200 ms.
     pub fn wait(&self) -> Option<Duration> {
         self.wait.map(|(_, wait)| wait)
+    }
+
+    /// What told that.
+    pub fn teller(&self) -> Option<Teller> {
+        self.wait.map(|_| self.queue.teller())
     }
 
     /// The same if a connection could tell in the period that has just ended.

@@ -14,7 +14,7 @@ use crate::front::Front;
 use crate::link_rate::LinkRate;
 use crate::modes::{BothConfig, ShapeConfig, WindowsConfig};
 use crate::way_out::WayOut;
-use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Voap};
+use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Teller, Voap};
 use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -112,6 +112,12 @@ impl Home {
         Some(self.shaper.as_ref().map_or(wait, LinkRate::wait))
     }
 
+    /// What told [`Self::wait`].
+    #[must_use]
+    pub fn teller(&self) -> Option<Teller> {
+        self.front.teller()
+    }
+
     /// Whether a connection of TCP told in the last 200 ms what waits in front of the home; else pings tell it alone.
     #[must_use]
     pub fn hears_connections(&self, now: Instant) -> bool {
@@ -167,6 +173,9 @@ impl Gateway for Home {
         }
         if let Some(echo) = packet.echo {
             self.front.on_echo(now, to_home, packet.header, echo);
+        }
+        if let Some(short) = packet.quic {
+            self.front.on_datagram(now, to_home, (&packet.header, packet.size), short);
         }
         if let Some(segment) = packet.segment.as_deref() {
             self.front.on_segment(now, to_home, segment);

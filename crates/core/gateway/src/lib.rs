@@ -40,6 +40,7 @@ mod one_way;
 mod remote_queue;
 mod sap_law;
 mod segment;
+mod spin;
 mod stamps;
 mod voap;
 mod way_out;
@@ -51,9 +52,10 @@ pub use flows::FlowTable;
 pub use home::Home;
 pub use lru::{LruMap, Place};
 pub use modes::{BothConfig, ShapeConfig, Target, WindowsConfig};
-pub use remote_queue::RemoteQueue;
+pub use remote_queue::{RemoteQueue, Teller};
 pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
+pub use spin::QuicHeader;
 pub use voap::{Control, Fairness, Leftover, Newcomers, Step, Voap, VoapConfig};
 
 pub use gameway_path::Passage;
@@ -73,19 +75,27 @@ pub struct Packet<'a> {
     pub segment: Option<&'a mut Segment>,
     /// Of an echo request or its reply (ICMP), what the two have in common.
     pub echo: Option<u32>,
+    /// Of a datagram that begins as a QUIC packet.
+    pub quic: Option<QuicHeader>,
 }
 
 impl<'a> Packet<'a> {
     /// A packet of this size on the wire, and its TCP segment.
     #[must_use]
     pub const fn new(header: Header, size: Bytes, segment: Option<&'a mut Segment>) -> Self {
-        Self { header, size, segment, echo: None }
+        Self { header, size, segment, echo: None, quic: None }
     }
 
     /// The same, if it is an echo request or reply, of which `echo` is identifier and number.
     #[must_use]
     pub const fn with_echo(self, echo: Option<u32>) -> Self {
         Self { echo, ..self }
+    }
+
+    /// The same, if it begins as a QUIC packet does.
+    #[must_use]
+    pub const fn with_quic(self, quic: Option<QuicHeader>) -> Self {
+        Self { quic, ..self }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the home gateway reads of a simulated TCP segment.
+//! What the home gateway reads of a simulated packet: its TCP segment, a ping's number, QUIC's spin bit.
 //!
 //! Streams of bytes are numbered from 0 in the simulator and with 32 bits on the wire: each end's
 //! numbers begin so that those of the data wrap after a megabyte, as they do sooner or later.
@@ -6,7 +6,7 @@
 use crate::packet::{Content, Packet};
 use crate::tcp_header::ticks;
 use gameway_experiment::HomeGateway;
-use gameway_gateway::{Flags, Passage, Segment, Timestamps};
+use gameway_gateway::{Flags, Passage, QuicHeader, Segment, Timestamps};
 use gameway_units::Instant;
 
 /// First numbers of the end that sends data and of the other.
@@ -20,7 +20,14 @@ pub fn pass(gateway: &mut HomeGateway, now: Instant, passage: Passage, packet: &
         Content::Ping(number) => Some(number as u32),
         _ => None,
     };
-    let mut seen = gameway_gateway::Packet::new(header, size, wire.as_mut()).with_echo(echo);
+    let spin = match packet.content {
+        Content::Quic(datagram) => Some(datagram.seen_spin()),
+        Content::QuicReturn(_, spin) => Some(spin),
+        _ => None,
+    };
+    let quic = spin.map(|spin| QuicHeader { spin, datagrams: 1 });
+    let seen = gameway_gateway::Packet::new(header, size, wire.as_mut());
+    let mut seen = seen.with_echo(echo).with_quic(quic);
     gateway.on_packet(now, passage, &mut seen);
     if let (Content::Tcp(segment), Some(wire)) = (&mut packet.content, wire) {
         segment.window = wire.window;

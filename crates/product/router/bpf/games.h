@@ -12,7 +12,7 @@
 
 #define SAMPLE_NS 2000000ULL
 #define TURN_NS 1000000ULL
-#define SHORT_HEADER 0xc0 // of QUIC's version 1 (RFC 9000 section 17.3.1): the first of these bits is 0, the second 1
+#define LONG_HEADER 0x80 // of QUIC's version 1 (RFC 9000 section 17.2); the next bit may have any value (RFC 9287)
 #define SPIN 0x20
 // EF (RFC 3246); CS4, CS5 (RFC 4594: interactive games, signals of calls), AF41 to AF43 (RFC 2597: video of calls).
 #define TRUSTED (1ULL << 46 | 1ULL << 32 | 1ULL << 40 | 1ULL << 34 | 1ULL << 36 | 1ULL << 38)
@@ -49,7 +49,7 @@ INLINE int is_sample(const struct record *record, struct datagram *told) {
         return 1;
     }
     __u32 spin = told->first & SPIN;
-    int turns = (told->first & SHORT_HEADER) == 0x40 && spin != sample->spin && record->at_ns - sample->turned_ns >= TURN_NS;
+    int turns = !(told->first & LONG_HEADER) && spin != sample->spin && record->at_ns - sample->turned_ns >= TURN_NS;
     if (turns) {
         sample->spin = spin;
         sample->turned_ns = record->at_ns;

@@ -184,7 +184,9 @@ impl Steering {
             self.datagrams = self.datagrams.saturating_add(size);
             self.gateway.on_departure(now, size, Duration::ZERO);
         }
-        self.gateway.on_packet(now, passage, &mut Packet::new(header, size, None));
+        let quic = datagram.quic();
+        let packet = Packet::new(header, size, None).with_quic(quic);
+        self.gateway.on_packet(now, passage, &mut { packet });
     }
 
     /// Whether what comes is mostly what does not tell by itself how long it waited, or the home sends.
@@ -314,6 +316,7 @@ impl Steering {
             home: home.to_owned(),
             time_s: (now - Instant::ZERO).as_secs_f64(),
             wait_ms: self.gateway.wait().map(Duration::as_millis_f64),
+            wait_told_by: self.gateway.teller().map(|teller| teller.name().to_owned()),
             recent_waits_ms: self.watch.recent_waits_ms(now),
             wait_minute: self.watch.minute(),
             own_queue,

@@ -1,6 +1,6 @@
 //! What the data path tells, as `bpf/shared.h` lays it out.
 
-use gameway_gateway::{Flags, Limit, Segment, Timestamps};
+use gameway_gateway::{Flags, Limit, QuicHeader, Segment, Timestamps};
 use gameway_path::{Dscp, Endpoint, Header, Protocol};
 use gameway_units::Bytes;
 use std::net::{IpAddr, Ipv6Addr};
@@ -222,6 +222,13 @@ impl Datagram {
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.sizes_on_the_wire().fold(self.untold.1, Bytes::saturating_add)
+    }
+
+    /// What begins as a QUIC packet, if this does: of those that were joined the first.
+    #[must_use]
+    pub fn quic(&self) -> Option<QuicHeader> {
+        let joined = u32::try_from(self.sizes_on_the_wire().count()).unwrap_or(u32::MAX);
+        Some(QuicHeader::read(self.first?, self.untold.0.saturating_add(joined)))
     }
 }
 

@@ -66,6 +66,9 @@ struct First<'a> {
 struct Second {
     t: f64,
     waits: Vec<f64>,
+    /// What told the last of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
     to: u64,
     from: u64,
     segments: u64,
@@ -165,6 +168,7 @@ impl Writer {
         let second = Second {
             t: rounded(status.time_s),
             waits: status.recent_waits_ms.iter().copied().map(rounded).collect(),
+            by: status.wait_told_by.clone(),
             to: status.to_home_bps,
             from: status.from_home_bps,
             segments: status.segments,
@@ -365,7 +369,7 @@ mod tests {
         let line = Writer::new(false).line(&status(), 0);
         assert_eq!(
             line,
-            r#"{"flows":[[1,"device 1","server 1",12300000,48000],[2,"device 1","server 1",7000000,null]],"from":412000,"lost":0,"lowered":789,"segments":123456,"t":3725.5,"to":19300000,"waits":[11.5,12.34]}"#
+            r#"{"by":"spin-bit","flows":[[1,"device 1","server 1",12300000,48000],[2,"device 1","server 1",7000000,null]],"from":412000,"lost":0,"lowered":789,"segments":123456,"t":3725.5,"to":19300000,"waits":[11.5,12.34]}"#
         );
         let addresses = Writer::new(true).line(&status(), 3);
         assert!(addresses.contains(r#"[1,"192.168.7.2:40000","203.0.113.9:443",12300000,48000]"#));

@@ -17,6 +17,9 @@ pub struct Status {
     pub time_s: f64,
     /// How long packets waited in front of the home in the last period, if a connection could tell within a second.
     pub wait_ms: Option<f64>,
+    /// What told that: `tcp`, `spin-bit` or `pings`.
+    #[serde(default)]
+    pub wait_told_by: Option<String>,
     /// The same in periods of the last second, at most one in 100 ms, the newest last.
     pub recent_waits_ms: Vec<f64>,
     /// The same over the last minute.
@@ -135,7 +138,13 @@ impl Status {
             span(self.time_s)
         );
         let wait = self.wait_ms.map_or("no download can tell".to_owned(), millis);
-        let _ = write!(text, "wait in front of the home   {wait}");
+        let by = match self.wait_told_by.as_deref() {
+            Some("tcp") => " by TCP",
+            Some("spin-bit") => " by QUIC's spin bit",
+            Some("pings") => " by pings",
+            _ => "",
+        };
+        let _ = write!(text, "wait in front of the home   {wait}{by}");
         if let Some(minute) = &self.wait_minute {
             let (median, p99) = (millis(minute.median_ms), millis(minute.p99_ms));
             let _ = write!(text, "; last minute {median} (median), {p99} (99 %)");
@@ -250,6 +259,7 @@ pub(crate) mod tests {
             home: "br-lan".to_owned(),
             time_s: 3725.5,
             wait_ms: Some(12.34),
+            wait_told_by: Some("spin-bit".to_owned()),
             recent_waits_ms: vec![11.5, 12.34],
             wait_minute: Some(WaitMinute { median_ms: 9.87, p99_ms: 18.2, readings: 300 }),
             own_queue: None,
@@ -281,7 +291,7 @@ pub(crate) mod tests {
         let expected = "\
 gateway at br-lan, process 42, for 1 h 2 min
 
-wait in front of the home   12 ms; last minute 9.9 ms (median), 18 ms (99 %)
+wait in front of the home   12 ms by QUIC's spin bit; last minute 9.9 ms (median), 18 ms (99 %)
 to the home, from it        19.3 Mb/s, 0.41 Mb/s
 segments                    123456; 789 windows lowered; 0 records lost
 datagrams of UDP            3; 4 packets of games; 0 records lost

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Flags, Timestamps};
+use crate::{Flags, QuicHeader, Timestamps};
 
 fn at(millis: i64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
@@ -279,4 +279,109 @@ fn the_table_is_bounded() {
         download(&mut queue, number, i64::from(number), &[40], 10);
     }
     assert_eq!(queue.downloads.len(), MAX_CONNECTIONS);
+}
+
+/// A datagram of this size, of the handshake if it has no spin bit.
+fn datagram(
+    queue: &mut RemoteQueue,
+    now: i64,
+    to_home: bool,
+    number: u16,
+    (spin, size): (impl Into<Option<bool>>, u64),
+) {
+    let quic = QuicHeader { spin: spin.into(), datagrams: 1 };
+    queue.on_datagram(at(now), to_home, (&header(number, to_home), Bytes::new(size)), quic);
+}
+
+/// A handshake whose loop has so many milliseconds. Gives when it ended.
+fn shake_hands(queue: &mut RemoteQueue, number: u16, from: i64, looped: i64) -> i64 {
+    datagram(queue, from, false, number, (None, 1280));
+    datagram(queue, from + looped, true, number, (None, 1280));
+    from + looped
+}
+
+/// A download over QUIC whose spin bit turns: its loops have so many milliseconds, its data comes each `pause` and is
+/// acknowledged, and an acknowledgment has `ack` bytes. Gives when it ended.
+fn spinning(
+    queue: &mut RemoteQueue,
+    number: u16,
+    from: i64,
+    loops: &[i64],
+    (pause, ack): (i64, u64),
+) -> i64 {
+    let (mut now, mut spin) = (from, false);
+    datagram(queue, now - pause, false, number, (spin, ack));
+    datagram(queue, now, true, number, (spin, 1280));
+    for looped in loops {
+        datagram(queue, now, false, number, (!spin, ack));
+        for passed in (pause..*looped).step_by(pause as usize) {
+            datagram(queue, now + passed, true, number, (spin, 1280));
+            datagram(queue, now + passed, false, number, (!spin, ack));
+        }
+        (now, spin) = (now + looped, !spin);
+        datagram(queue, now, true, number, (spin, 1280));
+    }
+    now
+}
+
+/// Like time stamps, once it has shown for two round trips that it spins.
+#[test]
+fn the_spin_bit_of_quic_tells_the_wait_too() {
+    let mut queue = RemoteQueue::default();
+    let now = shake_hands(&mut queue, 1, 0, 40);
+    let mut other = queue.clone();
+    spinning(&mut other, 1, now, &[90], (2, 60));
+    assert_eq!(other.take_wait(), None, "nobody knows yet whether it spins");
+    let now = spinning(&mut queue, 1, now, &[90, 97], (2, 60));
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(57)), "the handshake found no queue");
+    let now = spinning(&mut queue, 1, now, &[70, 63], (2, 60));
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(23)));
+    assert_eq!(queue.longest_path(), Some(Duration::from_millis(40)));
+    assert_eq!(queue.told(), None, "no connection of TCP");
+    // A server that thinks is no queue.
+    spinning(&mut queue, 1, now, &[90], (50, 60));
+    assert_eq!(queue.take_wait(), None);
+}
+
+/// What the home sends in datagrams waits on the way out, and so do the turns of the bit.
+#[test]
+fn the_spin_bit_says_nothing_while_the_home_sends() {
+    for (ack, told) in [(499, Some(Duration::from_millis(30))), (500, None)] {
+        let mut queue = RemoteQueue::default();
+        let now = shake_hands(&mut queue, 1, 0, 40);
+        spinning(&mut queue, 1, now, &[40, 40, 40, 70], (2, ack));
+        assert_eq!(queue.take_wait(), told, "{ack} B");
+    }
+}
+
+/// One large datagram in a while looks for the largest that the path takes.
+#[test]
+fn a_probe_of_the_path_is_no_upload() {
+    for (apart, tells) in [(50, true), (15, false)] {
+        let mut queue = RemoteQueue::default();
+        let now = shake_hands(&mut queue, 1, 0, 40);
+        let now = spinning(&mut queue, 1, now, &[40, 40], (2, 60));
+        queue.take_wait();
+        for number in 0..3 {
+            datagram(&mut queue, now + number * apart, false, 1, (false, 1452));
+        }
+        spinning(&mut queue, 1, now + 3 * apart, &[60], (2, 60));
+        assert_eq!(queue.take_wait().is_some(), tells, "{apart} ms apart");
+    }
+}
+
+/// Connections that do not spin do not displace one that does.
+#[test]
+fn the_table_of_spin_bits_is_bounded() {
+    let mut queue = RemoteQueue::default();
+    let now = shake_hands(&mut queue, 1, 0, 40);
+    let now = spinning(&mut queue, 1, now, &[40; 4], (2, 60));
+    for number in 2..2000 {
+        datagram(&mut queue, now, true, number, (number % 3 == 0, 1280));
+    }
+    assert_eq!(queue.spinning.len(), MAX_SPINNING);
+    assert!((60_000..80_000).contains(&(size_of::<Spinning>() * MAX_SPINNING)));
+    queue.take_wait();
+    spinning(&mut queue, 1, now, &[55], (2, 60));
+    assert_eq!(queue.take_wait(), Some(Duration::from_millis(15)));
 }

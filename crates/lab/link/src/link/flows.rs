@@ -72,7 +72,7 @@ impl Flows {
         bytes: &[u8],
         parsed: &Parsed,
     ) -> Packet {
-        let Parsed { header, ecn, size, tcp, echo } = *parsed;
+        let Parsed { header, ecn, size, tcp, echo, quic } = *parsed;
         let server = match direction {
             Direction::Down => header.source.address,
             Direction::Up => header.destination.address,
@@ -94,6 +94,7 @@ impl Flows {
             ecn,
             tcp,
             echo,
+            quic,
             tcp_header: tcp.and_then(|at| tcp_header(&bytes[..size.get() as usize], at)),
             flow: FlowId(flow as u16),
             traffic: None,

@@ -2,6 +2,7 @@
 
 use super::pool::Slot;
 use gameway_experiment::Recorded;
+use gameway_gateway::QuicHeader;
 use gameway_path::{
     Direction, Dscp, FlowId, Header, Journey, NetworkPacket, PathPacket, TcpHeader, Traffic,
 };
@@ -22,6 +23,8 @@ pub struct Packet {
     pub tcp: Option<usize>,
     /// Identifier and number of an echo request or its reply.
     pub echo: Option<u32>,
+    /// What begins as a QUIC packet, if it does.
+    pub quic: Option<QuicHeader>,
     /// What that says, for queues that filter acknowledgements.
     pub tcp_header: Option<TcpHeader>,
     /// Its flow.

@@ -64,11 +64,11 @@ impl Observer<Packet> for Watch {
     /// The gateway reads a packet's bytes, and may lower the window that is there.
     fn passes_gateway(&mut self, now: Instant, passage: Passage, packet: &mut Packet) {
         let Some(gateway) = self.attached.gateway() else { return };
-        let Packet { header, size, slot, tcp, echo, .. } = *packet;
+        let Packet { header, size, slot, tcp, echo, quic, .. } = *packet;
         let bytes = self.pool.bytes(slot);
         let mut segment = tcp.and_then(|at| wire::segment(bytes, header, size, at));
         let seen = gameway_gateway::Packet::new(header, size, segment.as_mut());
-        let mut seen = seen.with_echo(echo);
+        let mut seen = seen.with_echo(echo).with_quic(quic);
         let changed = gateway.on_packet(now, passage, &mut seen);
         if let (true, Some(at), Some(segment)) = (changed, tcp, segment) {
             wire::set_window(bytes, at, segment.window);

@@ -10,7 +10,7 @@
 //! | ports of fragments behind the first are 0 | they are not there; no reassembly in a path |
 //! | protocols beside TCP and UDP count as echoes | they have no ports either |
 
-use gameway_gateway::{Flags, Segment, Timestamps};
+use gameway_gateway::{Flags, QuicHeader, Segment, Timestamps};
 use gameway_path::{Dscp, Endpoint, Header, Protocol};
 use gameway_units::{Bytes, Ecn};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -28,6 +28,8 @@ pub struct Parsed {
     pub tcp: Option<usize>,
     /// Identifier and number of an echo request or its reply.
     pub echo: Option<u32>,
+    /// Of a datagram of UDP, what begins as a QUIC packet, if it does.
+    pub quic: Option<QuicHeader>,
 }
 
 /// Numbers of protocols (IANA).
@@ -48,6 +50,7 @@ const ECHOES_V6: [u8; 2] = [129, 128];
 const MAX_EXTENSIONS: usize = 8;
 
 const IPV4_CHECKSUM: usize = 10;
+const UDP_HEADER: usize = 8;
 const TCP_LEAST: usize = 20;
 const TCP_WINDOW: usize = 14;
 const TCP_CHECKSUM: usize = 16;
@@ -136,6 +139,8 @@ fn parsed(
         _ => (Protocol::Icmp, None),
     };
     let port = |offset| transport.and_then(|at| word(packet, at + offset)).unwrap_or(0);
+    let udp = transport.filter(|_| protocol == Protocol::Udp);
+    let first_of_payload = udp.and_then(|at| packet.get(at + UDP_HEADER));
     let tcp = transport.filter(|_| protocol == Protocol::Tcp).and_then(whole_tcp);
     Some(Parsed {
         header: Header {
@@ -148,6 +153,7 @@ fn parsed(
         size: Bytes::new(packet.len() as u64),
         tcp,
         echo: echo.and_then(|at| long(packet, at + 4)),
+        quic: first_of_payload.map(|first| QuicHeader::read(*first, 1)),
     })
 }
 

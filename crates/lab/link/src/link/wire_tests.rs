@@ -99,6 +99,26 @@ fn an_echo_and_its_reply_have_the_same_number() {
     assert_eq!(parse(&ipv4(0, ICMP, &echo(8)[..7])).expect("a packet").echo, None);
 }
 
+/// The spin bit of QUIC's short header; a long header has none; what else begins otherwise, and a fragment or what is no UDP does not.
+#[test]
+fn a_datagram_may_begin_as_quic() {
+    let datagram = |first: u8| [0x13, 0x8c, 0x01, 0xbb, 0, 9, 0, 0, first];
+    let spin = |packet: &[u8]| parse(packet).expect("a packet").quic.map(|quic| quic.spin);
+    let of_v4 = |first| spin(&ipv4(0, UDP, &datagram(first)));
+    let of_v6 = |first| spin(&ipv6(0, UDP, &datagram(first)));
+    for (first, expected) in [
+        (0x40, Some(Some(false))),
+        (0x7f, Some(Some(true))),
+        (0xc0, Some(None)),
+        (0x20, Some(Some(true))),
+        (0x80, Some(None)),
+    ] {
+        assert_eq!([of_v4(first), of_v6(first)], [expected; 2], "{first:#x}");
+    }
+    assert_eq!(spin(&ipv4(0, UDP, &datagram(0x60)[..8])), None);
+    assert_eq!(spin(&ipv4(0, ICMP, &datagram(0x60))), None);
+}
+
 #[test]
 fn what_is_not_whole_is_no_packet() {
     let packet = ipv4(0, UDP, &[0; 8]);

@@ -11,6 +11,7 @@ mod exactness;
 mod gateway;
 mod gcc;
 mod home;
+mod home_spin;
 mod htb;
 mod ladder;
 mod odd_packets;
