@@ -52,7 +52,8 @@ impl WindowedMin {
         self.kept.front().map(|(_, value)| *value)
     }
 
-    fn forget_below(&mut self, value: Duration) {
+    /// Forgets what is less than a value.
+    pub(crate) fn forget_below(&mut self, value: Duration) {
         while self.kept.front().is_some_and(|(_, kept)| *kept < value) {
             self.kept.pop_front();
         }
@@ -84,6 +85,11 @@ impl BaseDelay {
 
     pub(crate) fn get(&self) -> Option<Duration> {
         self.least.get()
+    }
+
+    /// Forgets delays that are less: the path has become longer.
+    pub(crate) fn forget_below(&mut self, delay: Duration) {
+        self.least.forget_below(delay);
     }
 }
 

@@ -148,6 +148,11 @@ impl AimdRate {
         }
     }
 
+    /// Loss limits the rate: a capacity far above what arrives is that of another time.
+    pub(super) fn on_limited_by_loss(&mut self) {
+        self.capacity.forget_if_outside(self.acknowledged, -1.0);
+    }
+
     fn increase(&mut self, now: Instant) {
         self.capacity.forget_if_outside(self.acknowledged, 1.0);
         let limit =

@@ -148,6 +148,12 @@ impl FrameInFlight {
         Some(busy / self.interval)
     }
 
+    /// What its first packet that arrived took, with the clocks' offset.
+    pub(super) fn first_delay(&self) -> Option<Duration> {
+        let (arrival, _) = self.first_arrival?;
+        Some(arrival.one_way_delay_since(self.first_sent?))
+    }
+
     /// Eq. 4, 5: how much more of the frame interval other flows kept the bottleneck busy, as the probes
     /// felt it.
     pub(super) fn correction(&self, min_delay: Duration) -> f64 {

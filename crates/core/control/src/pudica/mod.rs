@@ -23,16 +23,7 @@
 //! | bound of rho | 10 | ours; beyond it a frame is a burst |
 //! | margin of the next delay | 5 ms | ours; the paper gives no threshold |
 //!
-//! Variants of section 5.5, Appendix G and Figure 7:
-//!
-//! | Variant | Option |
-//! |---|---|
-//! | BUR by SQP's or Salsify's estimate, with their way of sending (see `estimate`) | `bur` |
-//! | fixed or burst pace, no probes | `pace`, `probes = 0` |
-//! | AI/MD: additive increase between alpha and one, decrease by draining (Appendix G) | `additive_only` |
-//! | without fallback, without draining | `fallback`, `draining` |
-//! | parameters of Table 6 | `alpha`, `gamma_mi`, `zeta`, `window` |
-//! | a set bitrate, estimating only (Appendix A) | `hold`; log `bur_frame`, `bur`, `bur_corrected` |
+//! Variants of section 5.5, Appendix G and Figure 7 are tabled at the head of `options`.
 //!
 //! | Open in the paper | Reading here | Option |
 //! |---|---|---|
@@ -63,6 +54,8 @@
 //! goes on to the largest bitrate: 72 % is lost for good beside a flow that fills the link. `reduce_on_loss` bounds the
 //! bitrate there (`loss_bound`); it is off, as the law is published without, and on in `gameway host`.
 //!
+//! The same window makes a path that becomes longer pass for a queue; the option `longer_path` sees it sooner (`standing`).
+//!
 //! A browser's page tells of each frame, 60 ms before the report on its packets ([`Notice::FrameReceived`]).
 //! That is enough for eq. 1 and the fallback of one frame, and is used for these; draining needs the bytes received, and the
 //! long-term laws need probes, so that both wait for the packets.
@@ -76,6 +69,7 @@ mod rate_law;
 mod readings;
 mod short_term;
 mod smoothing;
+mod standing;
 
 pub use options::PudicaOptions;
 pub use readings::{
@@ -95,6 +89,7 @@ use gameway_units::{Duration, Instant, Rate, ReceiverInstant};
 use rate_law::Tau;
 use short_term::{Captured, Draining, Fallback, Reaction, Situation};
 use smoothing::SmoothedRatio;
+use standing::Standing;
 
 /// Section 4.1.
 const MIN_DELAY_WINDOW: Duration = Duration::from_secs(10);
@@ -142,6 +137,7 @@ pub struct Pudica {
     /// The newest frame above one that was told of ahead of its packets: it has had its fallback.
     told_ahead: Option<FrameId>,
     draining: Draining,
+    standing: Standing,
     loss_bound: LossBound,
     /// For the log.
     ratio: f64,
@@ -184,6 +180,7 @@ impl Pudica {
             fallback: Fallback::default(),
             told_ahead: None,
             draining: Draining::default(),
+            standing: Standing::default(),
             loss_bound: LossBound::new(options.reduce_on_loss),
             ratio: 0.0,
             newest_final: FrameId::default(),
@@ -438,7 +435,10 @@ impl RateController for Pudica {
         self.note_times(now, batch);
         while let Some(progress) = self.frames.progress() {
             match progress {
-                Progress::Complete(frame) => self.on_complete(&frame, batch),
+                Progress::Complete(frame) => {
+                    self.on_complete(&frame, batch);
+                    self.look_for_longer_path(now, &frame, batch);
+                }
                 Progress::Final(frame) => self.on_final(now, &frame, batch),
             }
         }

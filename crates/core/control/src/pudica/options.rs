@@ -1,5 +1,16 @@
 //! What of Pudica (Wang et al. 2024) can be set: its constants, and the readings of what the paper leaves
 //! open. The table at the head of the algorithm tells the origin of each.
+//!
+//! Variants of section 5.5, Appendix G and Figure 7:
+//!
+//! | Variant | Option |
+//! |---|---|
+//! | BUR by SQP's or Salsify's estimate, with their way of sending (see `estimate`) | `bur` |
+//! | fixed or burst pace, no probes | `pace`, `probes = 0` |
+//! | AI/MD: additive increase between alpha and one, decrease by draining (Appendix G) | `additive_only` |
+//! | without fallback, without draining | `fallback`, `draining` |
+//! | parameters of Table 6 | `alpha`, `gamma_mi`, `zeta`, `window` |
+//! | a set bitrate, estimating only (Appendix A) | `hold`; log `bur_frame`, `bur`, `bur_corrected` |
 
 use super::readings::{
     AboveOne, AdditiveTerm, Bur, Cadence, DrainTarget, DrainVolume, FrameBitrate, LeastDelay,
@@ -103,6 +114,10 @@ pub struct PudicaOptions {
     #[serde(with = "on_off")]
     #[schemars(with = "on_off::Switch")]
     pub reduce_on_loss: bool,
+    /// a delay that no drain lowers is the path's at once, not after the 10 s of its window; not in the paper
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
+    pub longer_path: bool,
 }
 
 impl Default for PudicaOptions {
@@ -141,6 +156,7 @@ impl Default for PudicaOptions {
             pace_ratio: PaceRatio::default(),
             max_pace: 10.0,
             reduce_on_loss: false,
+            longer_path: false,
         }
     }
 }
@@ -193,6 +209,7 @@ mod tests {
             ("frame_bitrate", "actual"),
             ("max_pace", "4"),
             ("reduce_on_loss", "on"),
+            ("longer_path", "on"),
         ];
         let description = Description::of::<PudicaOptions>();
         assert_eq!(other.len(), description.options().len());

@@ -5,6 +5,7 @@ mod any_run;
 mod bbr_versions;
 mod changes;
 mod circuit_breaker;
+mod coming_back;
 mod competing;
 mod copa;
 mod exactness;

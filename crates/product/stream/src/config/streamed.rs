@@ -7,15 +7,19 @@ use gameway_units::Rate;
 
 /// The option of controllers whose published law may send most of its packets into loss for good.
 const GUARD: &str = "reduce_on_loss";
+/// Options of controllers that come back too slowly by their published law: Pudica's on a longer path, GCC's after much loss.
+const RECOVERY: [&str; 2] = ["longer_path", "loss_recovery"];
 /// The option of controllers whose law spreads a frame over most of its interval, and its value: GCC's pacing factor (libwebrtc).
 const PACING: (&str, f64) = ("min_pacing_factor", 2.5);
 
 impl HostConfig {
-    /// The controller as people stream with it, if it is chosen by its name alone: with [`GUARD`] and [`PACING`], if it has them.
+    /// The controller as people stream with it, if it is chosen by its name alone: with [`GUARD`], [`RECOVERY`] and
+    /// [`PACING`], if it has them.
     #[must_use]
     pub(crate) fn into_streamed(mut self) -> Self {
         let ControllerConfig::Name(kind) = self.controller.clone() else { return self };
-        for (name, value) in [(GUARD, "on".into()), (PACING.0, PACING.1.into())] {
+        let switched = [GUARD, RECOVERY[0], RECOVERY[1]].map(|name| (name, "on".into()));
+        for (name, value) in switched.into_iter().chain([(PACING.0, PACING.1.into())]) {
             let (_, mut options) = self.controller.parts();
             options.insert(name.to_owned(), value);
             let with = ControllerConfig::Options { kind: kind.clone(), options };
@@ -79,13 +83,13 @@ mod tests {
     fn a_controller_lowers_its_rate_where_much_is_lost_and_a_frame_leaves_in_a_part_of_its_interval()
      {
         for (name, options) in [
-            ("pudica", &["reduce_on_loss"] as &[&str]),
+            ("pudica", &["longer_path", "reduce_on_loss"] as &[&str]),
             ("salsify", &["reduce_on_loss"]),
             ("sqp", &["reduce_on_loss"]),
             ("copa", &["reduce_on_loss"]),
             ("nada", &["min_pacing_factor"]),
             ("scream", &["min_pacing_factor"]),
-            ("gcc", &[]),
+            ("gcc", &["loss_recovery"]),
             ("fixed", &[]),
         ] {
             let mut config =

@@ -25,6 +25,7 @@
 //! | Option `recovery_probing`: after any large drop | its rapid-recovery trial |
 //! | No probes on changes of what is allocated | a stream's largest bitrate stays |
 //! | No state of loss that allows probes up to 1.5 of the estimate | its padding of 2 s leaves none |
+//! | Option `loss_recovery`: once in 5 s, at twice the estimate when loss no longer limits the rate | see the head of `gcc` |
 //! | Clusters are asked for one after another | a `Target` names one |
 
 #[cfg(test)]
@@ -189,6 +190,14 @@ impl ProbeController {
         if promising && fresh && rested {
             self.last_drop_probe = Some(now);
             self.probe(now, &[rate], false, estimator);
+        }
+    }
+
+    /// Loss no longer limits the rate.
+    pub(super) fn on_loss_ended(&mut self, now: Instant, estimator: &mut ProbeEstimator) {
+        let rested = self.last_probing.is_none_or(|last| now.saturating_since(last) >= PERIOD);
+        if rested && self.state == State::Complete {
+            self.probe(now, &[self.estimate.mul_f64(PERIODIC_SCALE)], true, estimator);
         }
     }
 
