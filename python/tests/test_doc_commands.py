@@ -79,6 +79,8 @@ NAMED = (
           "test_schema.py::test_the_page_of_options_is_that_of_the_program"),
     Named(r"gameway report .* --check$", "needs live results",
           "test_beside.py::test_a_report_that_checks_fails_where_a_mean_is_outside"),
+    Named(r"gameway report( results/played/.*)?$", "needs a session that was killed",
+          "test_live_lab.py::test_a_recorded_session_outlives_its_process"),
     Named(r"gameway report .* --beside .*", "needs live results",
           "test_beside.py::test_a_report_can_stand_beside_results_of_another_folder"),
     Named(r"gameway host --encoder hardware$", "needs a graphics card"),

@@ -577,7 +577,9 @@ def test_a_session_is_kept_as_a_result_folder(tmp_path: Path) -> None:
         for one in ({"cubic": [(SECOND, 3 * SECOND)]}, stays)
     )
     parts = Parts(3 * SECOND, [], {}, [])
-    found = keeping.keep(keeping.Session(first, several, parts, made, tmp_path), tmp_path / "out")
+    found = keeping.keep(
+        keeping.Session(first, several, parts, made.log, keeping.answers(made)), tmp_path / "out"
+    )
     again = gw.load(tmp_path / "out")
     (path,) = [again.path]
     assert [(one.at, one.capacity) for one in path.change] == [("1 s", "10 Mb/s")]
@@ -600,7 +602,7 @@ def test_a_session_is_kept_as_a_result_folder(tmp_path: Path) -> None:
         knobs.defaults() | {"rtt": "50 ms"}, "gcc", 4 * SECOND, "Other", keeping.Course()
     )
     with pytest.raises(GamewayError):
-        keeping.keep(keeping.Session(other, other, parts, made, tmp_path), tmp_path / "out")
+        keeping.keep(keeping.Session(other, other, parts, made.log, []), tmp_path / "out")
 
 
 def test_the_turns_of_a_session_are_changes_of_its_path() -> None:

@@ -212,6 +212,52 @@ def test_another_device_plays_behind_a_path_whose_knobs_act(tmp_path: Path) -> N
     assert results.manifest["live"]["source"] == "played"
 
 
+LOST_S = 5.0
+"""So much of a session may be lost with its process: parts write each 2 s, a copy follows."""
+
+
+@pytest.mark.long("test_live_lab.py::test_a_lab_that_is_killed_leaves_nothing")
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_recorded_session_outlives_its_process(tmp_path: Path, killed: bool) -> None:
+    out = tmp_path / "run" / "kept"
+    with house() as (home, _), play(home, tmp_path / "run", "--here", "--keep") as one:
+        with browser(tmp_path / "profile", *inside(home)) as made:
+            page = Page(made, one.links[0])
+            page.turn(downloads=["cubic"])
+            assert eventually(lambda: page.flow("cubic") > 5)
+            page.turn(capacity="10 Mb/s")
+            time.sleep(6)
+            seconds = page.ask()[1]["now"]["seconds"]
+            if killed:
+                one.process.kill()
+                one.process.wait()
+        if not killed:
+            code, said = one.end()
+            assert code == 0, said
+    reported = subprocess.run(
+        [sys.executable, "-m", "gameway", "report", str(out)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ("not ended in order" in reported.stderr) == killed, reported.stderr
+    told = (out / "report.html").read_text(encoding="utf-8")
+    assert ("The session ended early" in told) == killed
+    assert not (out / "session.partial").exists()
+    (run,) = (out / "runs").iterdir()
+    assert ("capacity", "10 Mb/s") in pl.read_parquet(run / "changes.parquet")[:, 1:].rows()
+    frames = pl.read_parquet(run / "frames.parquet")
+    received = pl.read_parquet(run / "bins.parquet").filter(pl.col("flow") == "cubic")
+    pings = pl.read_parquet(run / "pings.parquet").drop_nulls()
+    assert received["received_payload_bytes"].sum() > 0.9 * 2e6
+    assert received["received_payload_bytes"].sum() < received["received_bytes"].sum()
+    ends = [frames["captured_ns"].max(), received["bin_start_ns"].max(), pings["sent_ns"].max()]
+    with of_times():
+        assert min(ends) / 1e9 > seconds - LOST_S, (ends, seconds)  # type: ignore[type-var,operator]
+    shown = frames.drop_nulls("shown_ns")
+    assert shown.height > frames.height / 2
+    # What is kept is an experiment, whose download came once.
+    assert [one.name for one in gw.load(out).competitor] == ["cubic"]
+
+
 SCENARIO = """
 title = "Short"
 duration = "3 s"

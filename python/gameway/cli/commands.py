@@ -219,12 +219,23 @@ def report_folder(folder: Path, beside: Path | None, own: Path | None) -> None:
         return
     if own is not None:
         raise gameway.InputError(f"{folder} has the results of no suite", file="--page")
+    _complete(folder)
     results = Results.open(folder)
     _warn_of_missing(results)
     other = _simulated(results, beside)
     if results.manifest.get("driver") == On.live:
         _print_beside(results, other)
     write_report(results, other)
+
+
+def _complete(folder: Path) -> None:
+    """Make a result folder of a session that was not ended in order."""
+    from gameway.lab import unfinished  # noqa: PLC0415 (heavy; help must be quick)
+
+    seconds = unfinished.complete(folder)
+    if seconds is not None:
+        text = f"{folder}: the session was not ended in order; kept are its first {seconds:.1f} s"
+        err.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 def record_folder(file: Path, folder: Path) -> None:

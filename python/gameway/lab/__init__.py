@@ -9,5 +9,8 @@ figures     what the panel shows of the path: rates and queue over the last seco
 scenario    steps that play by themselves, and questions afterwards
 desk        what the page asks is answered here; it knows all of the above
 keeping     the session as a result folder
+account     what is known of a session beside its tables, as one file
+copying     a session that is recorded, on the disk as it goes
+unfinished  the result folder of a session that was not ended in order
 session     the processes of a session, started and ended
 """

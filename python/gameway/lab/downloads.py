@@ -55,6 +55,8 @@ class Visit:
     stop_ns: int = 0
     folders: list[Path] = field(default_factory=list)
     """Of the parts, which have tables."""
+    told: Competition | None = None
+    """What it came to, once that was read."""
 
     @property
     def is_quic(self) -> bool:
@@ -163,13 +165,21 @@ class Downloads:
 
     def competitions(self) -> dict[str, Competition]:
         """Give what came of each, of all its stays."""
-        return {name: _joined([self._told(one) for one in visits])
+        return {name: _joined([self._told_once(one) for one in visits])
                 for name, visits in self.gone.items()}  # fmt: skip
 
     def stays(self) -> dict[str, list[tuple[int, int]]]:
         """Give beginning and end of each stay of each that was there."""
         found = {name: sorted(_stays(visits)) for name, visits in self.gone.items()}
         return {name: stays for name, stays in found.items() if stays}
+
+    def since(self) -> dict[str, int]:
+        """Give when each began that is there, and whose bytes the link alone knows so far."""
+        return {
+            name: visit.start_ns
+            for name, visit in self.there.items()
+            if visit.client is not None and not visit.is_video
+        }
 
     def folders(self) -> list[Path]:
         """Give the folders of parts with tables."""
@@ -270,6 +280,12 @@ class Downloads:
                 process.popen.kill()
                 process.popen.wait()
         self.gone.setdefault(visit.competitor["name"], []).append(visit)
+
+    def _told_once(self, visit: Visit) -> Competition:
+        """What one stay came to, which does not change any more."""
+        if visit.told is None:
+            visit.told = self._told(visit)
+        return visit.told
 
     def _told(self, visit: Visit) -> Competition:
         """What one stay came to; nothing where it left no report."""

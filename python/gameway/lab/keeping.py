@@ -35,6 +35,10 @@ STREAM = "game"
 CHANGES = {"time_ns": pl.Int64, "knob": pl.String, "value": pl.String}
 ANSWERS = {"question": pl.String, "text": pl.String, "answer": pl.Int64, "of": pl.Int64,
            "word": pl.String}  # fmt: skip
+Answer = tuple[str, str, int, int, str]
+"""A row of that table."""
+ENDED_EARLY = "ended_early"
+"""Of what the manifest says of a live run: it was not ended in order."""
 AGAIN = "experiment.toml"
 """The experiment of the session, for `gameway run`."""
 LEAST_NS = 1_000_000_000
@@ -103,18 +107,20 @@ class Session:
     again: Experiment
     """The same for another run: a download that came several times is as many flows."""
     parts: Parts
-    desk: Desk
-    link: Path
-    """The folder of the link."""
+    log: Sequence[tuple[int, str, str]]
+    """When which knob was turned to what."""
+    answers: Sequence[Answer]
 
 
-def keep(session: Session, out: Path) -> Results:
+def keep(session: Session, out: Path, *, ended_early: bool = False) -> Results:
     """Write the result folder; it must not hold another session."""
 
     def run_one(_spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
         folder.whole(recorded, target, lambda partial: _write(session, partial))
 
     facts = offers.facts() | {"lateness_bound_ns": lateness.BOUND_NS, "source": "played"}
+    if ended_early:
+        facts |= {ENDED_EARLY: True}
     driver = Driver(On.live, run_one, facts=lambda: {"live": facts}, most_jobs=1)
     results = run(session.played, out, driver, jobs=1)
     text = session.again.source.text + "".join(_other_controllers(session))
@@ -125,18 +131,17 @@ def keep(session: Session, out: Path) -> Results:
 def _other_controllers(session: Session) -> Iterator[str]:
     """Say what no experiment can: that the stream had other controllers than the first."""
     had = session.again.stream[0].controller
-    for at, knob, value in session.desk.log:
+    for at, knob, value in session.log:
         if knob == CONTROLLER and value != had:
             had = value
             yield f"# At {_core.format_duration(at)} {value} took over; no run does so.\n"
 
 
 def _write(session: Session, target: Path) -> None:
-    tables = merge(session.parts)
-    tables["changes"] = pl.DataFrame(session.desk.log, schema=CHANGES, orient="row")
-    answers = _answers(session.desk)
-    if not answers.is_empty():
-        tables["answers"] = answers
+    tables = _until(session.parts.duration_ns, merge(session.parts))
+    tables["changes"] = pl.DataFrame(session.log, schema=CHANGES, orient="row")
+    if session.answers:
+        tables["answers"] = pl.DataFrame(session.answers, schema=ANSWERS, orient="row")
     for name, table in tables.items():
         table.write_parquet(target / f"{name}.parquet")
     for one in session.played.competitor:
@@ -145,11 +150,23 @@ def _write(session: Session, target: Path) -> None:
             videos.write_sizes(film(KINDS[str(one.name)]), sizes)
 
 
-def _answers(desk: Desk) -> pl.DataFrame:
+def _until(end_ns: int, tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Leave out what the link carried when the session was over: a host takes its time to end."""
+    cut = {
+        name: table.filter(pl.col(column) < end_ns)
+        for name, table in tables.items()
+        for column in ("bin_start_ns", "window_start_ns")
+        if name in {"bins", "link", "queue_delay"} and column in table.columns
+    }
+    whole = pl.lit(end_ns, tables["summary"].schema["duration_ns"])
+    return tables | cut | {"summary": tables["summary"].with_columns(duration_ns=whole)}
+
+
+def answers(desk: Desk) -> list[Answer]:
+    """Give what was answered: rows of the table."""
     asked = desk.scenario.questions if desk.scenario is not None else []
-    rows = [
+    return [
         (one.name, one.text, desk.answers[one.name], len(one.answers),
          one.answers[desk.answers[one.name] - 1])
         for one in asked if one.name in desk.answers
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=ANSWERS, orient="row")

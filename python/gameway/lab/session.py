@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 from gameway.caller import caller, owns
 from gameway.errors import GamewayError, InputError
 from gameway.expansion import expanded
-from gameway.lab import keeping, knobs, scenario
+from gameway.lab import copying, keeping, knobs, scenario
+from gameway.lab.account import PARTS, RAW, Account
+from gameway.lab.copying import Copying
 from gameway.lab.desk import Counter, Desk
 from gameway.lab.downloads import Downloads
 from gameway.lab.host import Host
@@ -29,7 +31,6 @@ from gameway.lab.link import LinkControl
 from gameway.lab.ways import Ways
 from gameway.lab.words import DEFAULT_OUT, options
 from gameway.live import namespaces, offers, pings, plan
-from gameway.live.merge import Parts
 from gameway.live.plan import LINK, PING, Place
 from gameway.live.process import prepared
 from gameway.live.processes import Stopped, Supervisor
@@ -63,6 +64,7 @@ Play behind a path of the lab, whose knobs are on the page. Needs root.
 def play(words: Words) -> int:
     """Play behind a path until Ctrl-C or the end of the program; give the exit code."""
     told = scenario.load(words.scenario) if words.scenario is not None else None
+    _look_for_unfinished(words.out)
     namespaces.require()
     offers.check_tools(["ip", "nsenter", "setpriv", "sysctl", "ping"])
     namespaces.clean()
@@ -102,7 +104,7 @@ class Session:
         self.first = knobs.defaults() | words.knobs | path_knobs
         """The knobs of the path at the beginning."""
         self.traces = words.traces | (told.traces if told is not None else {})
-        self.parts, raw = folder / "parts", folder / "raw"
+        self.parts, raw = folder / PARTS, folder / RAW
         for one in (self.parts, raw):
             one.mkdir()
         self.socket = folder / "desk"
@@ -117,6 +119,7 @@ class Session:
         self.host: Host | None = None
         self.link: Process | None = None
         self.pinging: Process | None = None
+        self.copying = Copying(folder, self._out())
 
     def carry_out(self) -> int:
         """Start all, let it go by, end it, and keep it if that is wanted."""
@@ -134,7 +137,7 @@ class Session:
                 if self.scenario is not None and self.scenario.start.controller is not None:
                     desk.turn({CONTROLLER: self.scenario.start.controller})
                     controller = desk.turned[CONTROLLER]
-                self._go_by(desk, self.host)
+                self._go_by(desk, self.host, controller)
         except Stopped:
             return self.host.end()
         duration_ns = time.monotonic_ns() - self.place.epoch_ns
@@ -142,11 +145,13 @@ class Session:
         link.close()
         self._end_parts()
         if desk.keep:
-            self._keep(desk, controller, duration_ns)
+            self._keep(self._account(desk, controller, duration_ns))
+        self.copying.drop()
         return code
 
     def end(self) -> None:
         """End what is left."""
+        self.copying.end()
         if self.host is not None:
             self.host.end()
         with suppress(GamewayError):
@@ -169,7 +174,10 @@ class Session:
     def _start_link(self) -> Path:
         """Start the link; give the socket of its control."""
         control = self.parts / "control"
-        config = plan.link_config(self.plan, self.place) | {"control": str(control)}
+        config = plan.link_config(self.plan, self.place) | {
+            "control": str(control),
+            "keep_interval": copying.WRITE_INTERVAL,
+        }
         del config["duration"]
         self.link = self.supervisor.start(LINK, prepared(self.parts, LINK, LINK, config))
         self.supervisor.wait_ready(self.link, _in_s(START_S))
@@ -186,6 +194,7 @@ class Session:
             "addresses": self.ways.pages,
             "media_addresses": self.ways.media,
             "epoch_ns": self.place.epoch_ns,
+            "keep_interval": copying.WRITE_INTERVAL,
         }
         (self.parts / "host").mkdir()
         user = caller()
@@ -207,7 +216,7 @@ class Session:
                     raise
             time.sleep(0.1)
 
-    def _go_by(self, desk: Desk, host: Host) -> None:
+    def _go_by(self, desk: Desk, host: Host, controller: str) -> None:
         """Look after all until the host ends, or until it is asked to stop."""
         next_s = time.monotonic()
         while host.popen.poll() is None:
@@ -220,6 +229,7 @@ class Session:
                 continue
             next_s += TICK_S
             desk.tick()
+            self._copy(desk, controller)
             if self.scenario is not None and _received(desk) > FIRST_BYTES:
                 desk.begin()
 
@@ -232,33 +242,48 @@ class Session:
             self.link.signal(signal.SIGTERM)
             self.supervisor.finish(self.link)
 
-    def _keep(self, desk: Desk, controller: str, duration_ns: int) -> None:
-        """Write the session down, and its report."""
-        title = self.scenario.title if self.scenario is not None else TITLE
-        folders = [self.parts / LINK, self.parts / "host", *self.downloads.folders()]
-        parts = Parts(duration_ns, folders, self.downloads.competitions(), self._pongs(duration_ns))
-        stays = self.downloads.stays()
-        # Of several stays the tables have one flow.
-        whole = {name: [(all_[0][0], all_[-1][1])] for name, all_ in stays.items()}
-        turns = desk.turns()
-        played, again = (
-            keeping.played(
-                self.first, controller, duration_ns, title, keeping.Course(one, turns, self.traces)
-            )
-            for one in (whole, stays)
-        )
-        found = keeping.Session(played, again, parts, desk, folders[0])
-        out = self._out()
-        with owns(out):
-            self._write(found, out)
+    def _copy(self, desk: Desk, controller: str) -> None:
+        """Have the session on the disk as it goes, while it is to be kept."""
+        if not desk.keep:
+            self.copying.drop()
+            return
+        now_ns = time.monotonic_ns() - self.place.epoch_ns
+        try:
+            self.copying.account(self._account(desk, controller, now_ns).text())
+        except GamewayError as error:
+            desk.note = str(error)
+        desk.note = self.copying.problem or desk.note
 
-    def _write(self, found: keeping.Session, out: Path) -> None:
+    def _account(self, desk: Desk, controller: str, duration_ns: int) -> Account:
+        """Give what is known of the session now."""
+        return Account(
+            title=self.scenario.title if self.scenario is not None else TITLE,
+            first=self.first,
+            controller=controller,
+            traces=self.traces,
+            duration_ns=duration_ns,
+            epoch_wall_ns=time.time_ns() - time.monotonic_ns() + self.place.epoch_ns,
+            ping_interval_ns=self.plan.ping_interval_ns,
+            folders=[LINK, "host", *(one.name for one in self.downloads.folders())],
+            turns=list(desk.turns().items()),
+            log=desk.log,
+            answers=keeping.answers(desk),
+            competitions=self.downloads.competitions(),
+            stays=self.downloads.stays(),
+            there=self.downloads.since(),
+        )
+
+    def _keep(self, account: Account) -> None:
         """Write the result folder and its report."""
         from gameway import report  # noqa: PLC0415 (heavy; play must be quick)
 
-        results = keeping.keep(found, out)
-        page = results.path / "report.html"
-        report.write(results, page, save_files=False)
+        self.copying.end()
+        out = self.copying.out
+        with owns(out):
+            results = keeping.keep(account.session(self.parts.parent), out)
+            copying.remove(out)
+            page = results.path / "report.html"
+            report.write(results, page, save_files=False)
         print(f"kept: {page}")  # noqa: T201 (a command tells)
 
     def _out(self) -> Path:
@@ -267,11 +292,16 @@ class Session:
             return self.words.out
         return DEFAULT_OUT / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
 
-    def _pongs(self, duration_ns: int) -> list[pings.Pong]:
-        interval = self.plan.ping_interval_ns
-        if self.pinging is None or interval is None:
-            return []
-        return pings.told(self.pinging.out, self.place.epoch_ns, interval, duration_ns)
+
+def _look_for_unfinished(out: Path) -> None:
+    """Refuse a folder that is taken; where none is named, tell of sessions that were not ended."""
+    if out != DEFAULT_OUT:
+        copying.refuse_taken(out)
+        return
+    for one in sorted(DEFAULT_OUT.glob("*")):
+        if copying.is_there(one):
+            told = f"note: a session was not ended in order: `gameway report {one}` completes it"
+            print(told)  # noqa: T201 (a command tells)
 
 
 def _received(desk: Desk) -> int:

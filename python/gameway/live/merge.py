@@ -79,6 +79,8 @@ def merge(parts: Parts) -> dict[str, pl.DataFrame]:
     there = [name for name in schema.WITH_VIDEOS if has(parts.folders, name)]
     for name in ("link", "queue_delay", "summary", "cpu", "inputs", *there):
         found[name] = schema.read(parts.folders, name, _schema(name))
+    # Who writes as the run goes tells the totals each time.
+    found["summary"] = found["summary"].tail(1)
     return {name: schema.shaped(table, _schema(name)) for name, table in found.items()}
 
 
@@ -98,7 +100,7 @@ def numbered(host: pl.DataFrame, client: pl.DataFrame) -> tuple[pl.DataFrame, pl
 
 def has(folders: list[Path], name: str) -> bool:
     """Whether a part left a table of this name."""
-    return any((folder / f"{name}.parquet").is_file() for folder in folders)
+    return any(schema.files_of(folder, name) for folder in folders)
 
 
 def frames(joined: pl.DataFrame, duration_ns: int) -> pl.DataFrame:

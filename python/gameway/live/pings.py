@@ -21,6 +21,8 @@ REPLY = re.compile(
     r"^\[(?P<seconds>\d+)\.(?P<micros>\d{6})\] \d+ bytes from .*"
     r"icmp_seq=(?P<number>\d+) .*time=(?P<ms>[\d.]+) ms(?P<duplicate> \(DUP!\))?"
 )
+OUT = "ping.out"
+"""The file of what it printed."""
 WRAP = 1 << 16
 """Sequence numbers of ICMP echo have 16 bits."""
 

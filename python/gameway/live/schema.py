@@ -105,6 +105,12 @@ def shaped(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 
 def read(folders: list[Path], name: str, schema: Schema) -> pl.DataFrame:
     """The rows of one table of several parts; those without it have none."""
-    files = [folder / f"{name}.parquet" for folder in folders]
-    tables = [shaped(pl.read_parquet(file), schema) for file in files if file.is_file()]
+    files = [file for folder in folders for file in files_of(folder, name)]
+    tables = [shaped(pl.read_parquet(file), schema) for file in files]
     return pl.concat([empty(schema), *tables])
+
+
+def files_of(folder: Path, name: str) -> list[Path]:
+    """Give the file of a part's table, or its pieces in their order (`Files::Pieces`)."""
+    whole = folder / f"{name}.parquet"
+    return [whole] if whole.is_file() else sorted(folder.glob(f"{name}.[0-9]*.parquet"))

@@ -24,6 +24,12 @@ COMMON = (
 """Facts that are told of several result folders together, where they differ one after the other."""
 
 
+EARLY = (
+    "The session ended early: its program was killed, or its machine went down. "
+    "The tables have what was on the disk by then."
+)
+
+
 @dataclass(frozen=True)
 class Head:
     """The texts of a report's head."""
@@ -50,6 +56,8 @@ def head_of(results: ResultFolder) -> Head:
     if varied:
         runs += ", varying " + "; ".join(varied)
     warning = f"{missing} of {results.runs.height} runs are not finished." if missing else ""
+    if (manifest.get("live") or {}).get("ended_early"):
+        warning = EARLY
     return Head(
         title=str(manifest.get("title") or results.path.name),
         version=str(manifest.get("gameway_version", "")),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PARTIAL = ".partial"
 LOCK = ".lock"
+SESSION = "session.partial"
+"""What is there so far of a session that is recorded (`gameway.lab.copying`)."""
 SPEC = "spec.json"
 OTHER_OUT = "give another folder with --out, or delete this one"
 
@@ -82,7 +84,9 @@ def _check_driver(folder: Path, found: dict[str, Any], manifest: dict[str, Any])
 def _refuse_foreign(folder: Path) -> None:
     """Refuse a folder with files that are not ours: we remove what we find in ours."""
     strangers = (
-        {item.name for item in folder.iterdir()} - {RUNS, LOCK} if folder.is_dir() else set()
+        {item.name for item in folder.iterdir()} - {RUNS, LOCK, SESSION}
+        if folder.is_dir()
+        else set()
     )
     strangers = {name for name in strangers if not name.startswith(f"{MANIFEST}.")}
     if strangers:

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// A field type that a table can hold.
 pub trait Column {
     /// Rows of the column that wait to be written.
-    type Rows: Default;
+    type Rows: Default + Clone;
     /// Its Parquet type.
     fn describe(name: &str) -> Result<Type, ParquetError>;
     /// Appends this value.
@@ -81,7 +81,7 @@ plain_column!(f64, DoubleType, DOUBLE, None);
 plain_column!(bool, BoolType, BOOLEAN, None);
 
 /// Numbers some of which are unknown.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Optional {
     known: Vec<i64>,
     /// Of each row: 1 if it is known.
@@ -108,7 +108,7 @@ impl Column for Option<i64> {
 }
 
 /// Names by row; each is copied once, however many rows have it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Names {
     rows: Vec<ByteArray>,
     met: Vec<(Name, ByteArray)>,
@@ -159,7 +159,7 @@ impl Column for Name {
 }
 
 /// Names some of which there are not.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct OptionalNames {
     known: Names,
     /// Of each row: 1 if there is one.

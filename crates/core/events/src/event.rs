@@ -118,6 +118,9 @@ pub trait Sink: std::fmt::Debug {
         false
     }
 
+    /// What came so far shall outlive this process, where the sink can do that before its end.
+    fn keep(&mut self) {}
+
     /// No event comes any more.
     ///
     /// # Errors

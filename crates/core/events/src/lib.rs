@@ -29,7 +29,7 @@ pub use records::{
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
 #[cfg(feature = "parquet")]
-pub use table::Table;
+pub use table::{Files, Table};
 #[cfg(feature = "parquet")]
 pub use tables::{FurtherTables, ResultTables};
 

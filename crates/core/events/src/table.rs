@@ -1,4 +1,8 @@
 //! A Parquet table that is written row by row.
+//!
+//! A Parquet file can be read once its footer is there, so a process that is killed leaves none that can. Where this
+//! matters a table lies in pieces ([`Files::Pieces`]): `frames.00000.parquet` and so on, each a whole file that gets its
+//! name when it is written. The last one is written anew with the rows that have come, until it is full.
 
 use crate::TableError;
 use parquet::basic::{Compression, Encoding, Type as Physical};
@@ -12,13 +16,25 @@ use std::sync::Arc;
 
 /// Rows that wait in memory before they are written: the bound of a table's memory.
 const ROWS_IN_MEMORY: usize = 32_768;
+/// Rows of a piece: while it is not full all of it is written each time, by a thread that has packets to send.
+const ROWS_OF_PIECE: usize = 4_096;
+
+/// How the tables of a folder lie there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Files {
+    /// A file for each, which can be read at the end.
+    #[default]
+    Whole,
+    /// In pieces, which can be read as soon as [`crate::Sink::keep`] has been called.
+    Pieces,
+}
 
 /// The columns of a record type; made by the `record!` macro.
 pub trait Record {
     /// File name without extension.
     const TABLE: &'static str;
     /// Rows of all columns.
-    type Rows;
+    type Rows: Clone;
     /// No rows yet.
     fn rows() -> Self::Rows;
     /// The columns' types.
@@ -37,7 +53,14 @@ pub struct Table<R: Record> {
     path: PathBuf,
     rows: R::Rows,
     count: usize,
-    writer: SerializedFileWriter<File>,
+    output: Output,
+}
+
+/// Where rows go.
+enum Output {
+    Whole(Box<SerializedFileWriter<File>>),
+    /// The piece of this number; whether it lacks rows that have come.
+    Piece(usize, bool),
 }
 
 impl<R: Record> std::fmt::Debug for Table<R> {
@@ -51,10 +74,16 @@ impl<R: Record> Table<R> {
     ///
     /// # Errors
     /// If the file cannot be created.
-    pub fn create(folder: &Path) -> Result<Self, TableError> {
+    pub fn create(folder: &Path, files: Files) -> Result<Self, TableError> {
         let path = folder.join(R::TABLE).with_extension("parquet");
-        let writer = Self::open(&path).map_err(|source| TableError::new(&path, source))?;
-        Ok(Self { path, rows: R::rows(), count: 0, writer })
+        let output = match files {
+            Files::Whole => {
+                let writer = Self::open(&path).map_err(|source| TableError::new(&path, source))?;
+                Output::Whole(Box::new(writer))
+            }
+            Files::Pieces => Output::Piece(0, false),
+        };
+        Ok(Self { path, rows: R::rows(), count: 0, output })
     }
 
     fn open(path: &Path) -> Result<SerializedFileWriter<File>, ParquetError> {
@@ -88,22 +117,65 @@ impl<R: Record> Table<R> {
     pub fn push(&mut self, record: &R) -> Result<(), TableError> {
         record.append(&mut self.rows);
         self.count += 1;
-        if self.count >= ROWS_IN_MEMORY { self.write_rows() } else { Ok(()) }
+        match &mut self.output {
+            Output::Whole(_) if self.count >= ROWS_IN_MEMORY => self.write_rows(),
+            Output::Piece(_, lacks_rows) => {
+                *lacks_rows = true;
+                if self.count >= ROWS_OF_PIECE { self.next_piece() } else { Ok(()) }
+            }
+            Output::Whole(_) => Ok(()),
+        }
     }
 
     fn write_rows(&mut self) -> Result<(), TableError> {
+        let Output::Whole(writer) = &mut self.output else { return Ok(()) };
         if self.count == 0 {
             return Ok(());
         }
         self.count = 0;
-        let rows = &mut self.rows;
-        self.writer
-            .next_row_group()
-            .and_then(|mut group| {
-                R::write(rows, &mut group)?;
-                group.close().map(|_| ())
-            })
+        Self::write_group(&mut self.rows, writer)
             .map_err(|source| TableError::new(&self.path, source))
+    }
+
+    fn write_group(
+        rows: &mut R::Rows,
+        writer: &mut SerializedFileWriter<File>,
+    ) -> Result<(), ParquetError> {
+        let mut group = writer.next_row_group()?;
+        R::write(rows, &mut group)?;
+        group.close().map(|_| ())
+    }
+
+    /// Sees to it that all rows so far can be read, where the table lies in pieces.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn keep(&mut self) -> Result<(), TableError> {
+        let Output::Piece(number, lacks_rows) = &mut self.output else { return Ok(()) };
+        if !std::mem::take(lacks_rows) {
+            return Ok(());
+        }
+        let piece = self.path.with_extension(format!("{number:05}.parquet"));
+        let partial = piece.with_extension("parquet.partial");
+        let mut rows = self.rows.clone();
+        Self::open(&partial)
+            .and_then(|mut writer| {
+                Self::write_group(&mut rows, &mut writer)?;
+                writer.close().map(|_| ())
+            })
+            .map_err(|source| TableError::new(&partial, source))?;
+        std::fs::rename(&partial, &piece).map_err(|source| TableError::new(&piece, source))
+    }
+
+    /// Closes the piece, which is full.
+    fn next_piece(&mut self) -> Result<(), TableError> {
+        self.keep()?;
+        if let Output::Piece(number, _) = &mut self.output {
+            *number += 1;
+        }
+        self.rows = R::rows();
+        self.count = 0;
+        Ok(())
     }
 
     /// Writes what is left and closes the file.
@@ -112,7 +184,13 @@ impl<R: Record> Table<R> {
     /// If it cannot be written.
     pub fn finish(mut self) -> Result<(), TableError> {
         self.write_rows()?;
-        let path = self.path;
-        self.writer.close().map(|_| ()).map_err(|source| TableError::new(&path, source))
+        self.keep()?;
+        let Self { path, output, .. } = self;
+        match output {
+            Output::Whole(writer) => {
+                writer.close().map(|_| ()).map_err(|source| TableError::new(&path, source))
+            }
+            Output::Piece(..) => Ok(()),
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
-use crate::table::{Record, Table};
+use crate::table::{Files, Record, Table};
 use std::path::Path;
 
 /// Which tables a run has beside those that every run has.
@@ -21,6 +21,8 @@ pub struct FurtherTables {
     pub segments: bool,
     /// How late a driver in real time was.
     pub lateness: bool,
+    /// How all of them lie in the folder.
+    pub files: Files,
 }
 
 /// A table for each kind of event, of which a sink keeps some: the struct, where a row goes, and how all end.
@@ -41,6 +43,11 @@ macro_rules! tables {
                         self.$field.as_mut().map_or(Ok(()), |table| table.push(record))
                     })*
                 }
+            }
+
+            fn write_down(&mut self) -> Result<(), TableError> {
+                $(self.$field.as_mut().map_or(Ok(()), Table::keep)?;)*
+                Ok(())
             }
 
             /// Closes the tables in the order of their list.
@@ -78,18 +85,19 @@ impl ResultTables {
     /// # Errors
     /// If a file cannot be created.
     pub fn of_run(folder: &Path, further: FurtherTables) -> Result<Self, TableError> {
+        let files = further.files;
         Ok(Self {
-            frames: kept(folder)?,
-            bins: kept(folder)?,
-            link: kept(folder)?,
-            queue_delay: kept(folder)?,
-            pings: kept(folder)?,
-            controller: kept(folder)?,
-            events: kept(folder)?,
-            summary: kept(folder)?,
-            packets: kept_if(further.packets, folder)?,
-            segments: kept_if(further.segments, folder)?,
-            lateness: kept_if(further.lateness, folder)?,
+            frames: kept(folder, files)?,
+            bins: kept(folder, files)?,
+            link: kept(folder, files)?,
+            queue_delay: kept(folder, files)?,
+            pings: kept(folder, files)?,
+            controller: kept(folder, files)?,
+            events: kept(folder, files)?,
+            summary: kept(folder, files)?,
+            packets: kept_if(further.packets, folder, files)?,
+            segments: kept_if(further.segments, folder, files)?,
+            lateness: kept_if(further.lateness, folder, files)?,
             ..Self::default()
         })
     }
@@ -98,14 +106,14 @@ impl ResultTables {
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub fn of_host(folder: &Path) -> Result<Self, TableError> {
+    pub fn of_host(folder: &Path, files: Files) -> Result<Self, TableError> {
         Ok(Self {
-            host_frames: kept(folder)?,
+            host_frames: kept(folder, files)?,
             // Of a browser, which writes none itself.
-            client_frames: kept(folder)?,
-            controller: kept(folder)?,
-            lateness: kept(folder)?,
-            ..Self::of_both_ends(folder)?
+            client_frames: kept(folder, files)?,
+            controller: kept(folder, files)?,
+            lateness: kept(folder, files)?,
+            ..Self::of_both_ends(folder, files)?
         })
     }
 
@@ -114,11 +122,12 @@ impl ResultTables {
     /// # Errors
     /// If a file cannot be created.
     pub fn of_client(folder: &Path) -> Result<Self, TableError> {
+        let files = Files::Whole;
         Ok(Self {
-            client_frames: kept(folder)?,
-            inputs: kept(folder)?,
-            sound: kept(folder)?,
-            ..Self::of_both_ends(folder)?
+            client_frames: kept(folder, files)?,
+            inputs: kept(folder, files)?,
+            sound: kept(folder, files)?,
+            ..Self::of_both_ends(folder, files)?
         })
     }
 
@@ -127,20 +136,29 @@ impl ResultTables {
     /// # Errors
     /// If a file cannot be created.
     pub fn of_download(folder: &Path) -> Result<Self, TableError> {
-        Ok(Self { controller: kept(folder)?, events: kept(folder)?, ..Self::default() })
+        let files = Files::Whole;
+        Ok(Self {
+            controller: kept(folder, files)?,
+            events: kept(folder, files)?,
+            ..Self::default()
+        })
     }
 
-    fn of_both_ends(folder: &Path) -> Result<Self, TableError> {
-        Ok(Self { events: kept(folder)?, cpu: kept(folder)?, ..Self::default() })
+    fn of_both_ends(folder: &Path, files: Files) -> Result<Self, TableError> {
+        Ok(Self { events: kept(folder, files)?, cpu: kept(folder, files)?, ..Self::default() })
     }
 }
 
-fn kept<R: Record>(folder: &Path) -> Result<Option<Table<R>>, TableError> {
-    Table::create(folder).map(Some)
+fn kept<R: Record>(folder: &Path, files: Files) -> Result<Option<Table<R>>, TableError> {
+    Table::create(folder, files).map(Some)
 }
 
-fn kept_if<R: Record>(wanted: bool, folder: &Path) -> Result<Option<Table<R>>, TableError> {
-    if wanted { kept(folder) } else { Ok(None) }
+fn kept_if<R: Record>(
+    wanted: bool,
+    folder: &Path,
+    files: Files,
+) -> Result<Option<Table<R>>, TableError> {
+    if wanted { kept(folder, files) } else { Ok(None) }
 }
 
 impl Sink for ResultTables {
@@ -152,6 +170,12 @@ impl Sink for ResultTables {
 
     fn has_failed(&self) -> bool {
         self.failed.is_some()
+    }
+
+    fn keep(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.write_down().err();
+        }
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), TableError> {

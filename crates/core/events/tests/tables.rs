@@ -1,7 +1,7 @@
 //! What is pushed is what is read back, from every table; and rows leave memory as they come.
 
 use gameway_events::{
-    BinRecord, ControllerRecord, EventRecord, FrameRecord, FurtherTables, LinkRecord, Name,
+    BinRecord, ControllerRecord, EventRecord, Files, FrameRecord, FurtherTables, LinkRecord, Name,
     PacketRecord, PingRecord, QueueDelayRecord, ResultTables, RunEvent, SegmentRecord, Sink,
     SummaryRecord, Table,
 };
@@ -12,7 +12,8 @@ use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-const ALL: FurtherTables = FurtherTables { packets: true, segments: true, lateness: true };
+const ALL: FurtherTables =
+    FurtherTables { packets: true, segments: true, lateness: true, files: Files::Whole };
 
 /// An empty folder.
 fn folder(name: &str) -> PathBuf {
@@ -90,7 +91,7 @@ fn frame(number: u32, name: &str, known: Option<i64>) -> FrameRecord {
 #[test]
 fn frames_come_back_with_nulls_names_and_extremes() {
     let folder = folder("frames");
-    let mut table: Table<FrameRecord> = Table::create(&folder).unwrap();
+    let mut table: Table<FrameRecord> = Table::create(&folder, Files::Whole).unwrap();
     table.push(&frame(0, "game", None)).unwrap();
     table.push(&frame(u32::MAX, "zweites Spiel \u{1f3ae}", Some(i64::MAX))).unwrap();
     table.finish().unwrap();
@@ -287,7 +288,7 @@ fn a_table_without_rows_can_be_read() {
 #[test]
 fn rows_leave_memory_in_groups_while_the_run_goes_on() {
     let folder = folder("groups");
-    let mut table: Table<ControllerRecord> = Table::create(&folder).unwrap();
+    let mut table: Table<ControllerRecord> = Table::create(&folder, Files::Whole).unwrap();
     let names: Vec<Name> = (0..7).map(|number| format!("variable {number}").into()).collect();
     let stream = Name::from("game");
     for number in 0..100_000_i64 {
@@ -311,6 +312,48 @@ fn rows_leave_memory_in_groups_while_the_run_goes_on() {
         let expected = format!("game {number} variable {} {number}", number % 7);
         assert_eq!(lines[number + 1], expected);
     }
+}
+
+/// The numbers of a column of pings, of each piece that is there.
+fn pieces(folder: &Path) -> Vec<Vec<String>> {
+    (0..)
+        .map(|number| format!("pings.{number:05}"))
+        .take_while(|name| folder.join(format!("{name}.parquet")).exists())
+        .map(|name| dump(folder, &format!("{name}.")).split_off(1))
+        .collect()
+}
+
+#[test]
+fn what_is_kept_in_pieces_can_be_read_while_the_run_goes_on() {
+    let folder = folder("pieces");
+    let further = FurtherTables { files: Files::Pieces, ..FurtherTables::default() };
+    let mut tables = Box::new(ResultTables::of_run(&folder, further).unwrap());
+    let take = |tables: &mut ResultTables, numbers: std::ops::Range<i64>| {
+        for sent_ns in numbers {
+            tables.take(RunEvent::Ping(PingRecord { sent_ns, rtt_ns: None }));
+        }
+    };
+    take(&mut tables, 0..3);
+    // The twin: what nobody has asked to keep is not there, and a table without rows has no piece.
+    assert_eq!(pieces(&folder).len(), 0);
+    tables.keep();
+    assert_eq!(pieces(&folder), [["0 null", "1 null", "2 null"]]);
+    take(&mut tables, 3..4);
+    tables.keep();
+    assert_eq!(pieces(&folder)[0].len(), 4);
+    // A full piece is there at once, and is not touched again.
+    take(&mut tables, 4..5_000);
+    let first = folder.join("pings.00000.parquet");
+    let written = std::fs::metadata(&first).unwrap().modified().unwrap();
+    assert_eq!(pieces(&folder).iter().map(Vec::len).collect::<Vec<_>>(), [4_096]);
+    tables.keep();
+    tables.finish().unwrap();
+    let found = pieces(&folder);
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [4_096, 904]);
+    assert_eq!(found.concat(), (0..5_000).map(|at| format!("{at} null")).collect::<Vec<_>>());
+    assert_eq!(std::fs::metadata(&first).unwrap().modified().unwrap(), written);
+    let others = std::fs::read_dir(&folder).unwrap().count();
+    assert_eq!(others, 2, "neither whole tables nor halves of a piece");
 }
 
 #[test]

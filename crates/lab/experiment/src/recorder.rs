@@ -419,6 +419,12 @@ impl Recorder {
         }
     }
 
+    /// Tells the totals so far, and has what was told kept.
+    pub fn keep(&mut self, so_far: &SummaryRecord) {
+        self.tell(RunEvent::Summary(so_far.clone()));
+        self.sink.keep();
+    }
+
     /// Tells the totals and ends the stream of events.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Host and client of a live stream with Python's global lock released.
 
 use crate::host_config;
-use gameway_events::{ResultTables, Sink, TableError};
+use gameway_events::{Files, ResultTables, Sink, TableError};
 use gameway_experiment::spec::StreamSpec;
 use gameway_runtime::clock;
 use gameway_runtime::lateness::{BOUND, LatenessSummary};
@@ -50,7 +50,10 @@ fn host_config(mut settings: Map<String, Value>) -> PyResult<HostConfig> {
 }
 
 /// The sink that keeps tables in `folder`, if there is one.
-fn sink(folder: Option<&Path>, tables: fn(&Path) -> Result<ResultTables, TableError>) -> BegunSink {
+fn sink(
+    folder: Option<&Path>,
+    tables: impl FnOnce(&Path) -> Result<ResultTables, TableError>,
+) -> BegunSink {
     let opened = folder.map(tables).transpose()?;
     Ok(opened.map(|tables| Box::new(tables) as Box<dyn Sink>))
 }
@@ -93,7 +96,8 @@ pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyR
             // Who listens may have gone; the stream goes on.
             let _ = Python::attach(|python| ready.call1(python, (refusals, addresses)));
         };
-        sink(folder.as_deref(), ResultTables::of_host)
+        let files = config.keep_interval.map_or(Files::Whole, |_| Files::Pieces);
+        sink(folder.as_deref(), |folder| ResultTables::of_host(folder, files))
             .and_then(|sink| host::run(config, None, sink, &stop, ready))
             .map_err(|error| failed(&error))
     })?;

@@ -129,6 +129,7 @@ impl Wanted {
             client: at(Some(namespace), DEVICE),
             folder: self.folder.clone().unwrap_or_default(),
             control: self.control.clone(),
+            keep_interval: None,
             pcap: self.pcap.as_ref().map(|file| std::path::absolute(file).unwrap_or(file.clone())),
         }
     }

@@ -37,6 +37,9 @@ pub struct LinkConfig {
     pub pcap: Option<PathBuf>,
     /// A socket that is made here, by which the path is changed and asked for while the link runs; none if not given.
     pub control: Option<PathBuf>,
+    /// How often what happened is written down, in pieces of tables that can be read at once; if not given, whole tables
+    /// are there at the end. Of `summary` the last row then counts.
+    pub keep_interval: Option<Duration>,
 }
 
 /// A flow.

@@ -1,7 +1,7 @@
 //! The table of packets, if one is asked for, written by a thread of its own: a file must not make packets late.
 
 use super::packet::Packet;
-use gameway_events::{Name, PacketRecord, Table, TableError};
+use gameway_events::{Files, Name, PacketRecord, Table, TableError};
 use gameway_experiment::packet_record;
 use gameway_path::Fate;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl PacketLog {
         if !wanted {
             return Ok(Self::default());
         }
-        let table = Table::create(folder)?;
+        let table = Table::create(folder, Files::Whole)?;
         let (batches, receiver) = channel();
         #[expect(clippy::disallowed_methods, reason = "a driver; files must not hold it up")]
         let thread = std::thread::spawn(move || write(table, &names, &receiver));

@@ -280,6 +280,12 @@ impl LivePath {
         self.watch.attached.tick(now, &mut self.network);
     }
 
+    /// Has what happened until now written down.
+    pub fn keep(&mut self, now: Instant) {
+        let so_far = self.watch.attached.summary((now - Instant::ZERO, self.seed), &self.network);
+        self.recorder().keep(&so_far);
+    }
+
     /// Closes all tables and gives the totals.
     ///
     /// # Errors

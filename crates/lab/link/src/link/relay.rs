@@ -14,7 +14,8 @@ use super::pcapng::Passed;
 use super::wire;
 use crate::tun::Tun;
 use gameway_events::{
-    EventRecord, FurtherTables, Name, ResultTables, RunEvent, Sink, SummaryRecord, TableError,
+    EventRecord, Files, FurtherTables, Name, ResultTables, RunEvent, Sink, SummaryRecord,
+    TableError,
 };
 use gameway_experiment::build::Routes;
 use gameway_experiment::{Recorder, RunError};
@@ -114,6 +115,8 @@ pub struct Relay {
     woken: Instant,
     /// Who changes the path while it runs.
     control: Option<Control>,
+    /// How often what happened is written down, and when next.
+    keep: Option<(Duration, Instant)>,
 }
 
 impl Relay {
@@ -122,7 +125,8 @@ impl Relay {
     /// # Errors
     /// If the configuration cannot be done, or a device or a table cannot be had.
     pub fn new(config: &LinkConfig) -> Result<Self, LinkError> {
-        let further = FurtherTables { lateness: true, ..FurtherTables::default() };
+        let files = config.keep_interval.map_or(Files::Whole, |_| Files::Pieces);
+        let further = FurtherTables { lateness: true, files, ..FurtherTables::default() };
         Self::with_sink(config, Box::new(ResultTables::of_run(&config.folder, further)?))
     }
 
@@ -166,6 +170,7 @@ impl Relay {
                 .as_deref()
                 .map(|file| Control::new(file, config))
                 .transpose()?,
+            keep: config.keep_interval.map(|interval| (interval, Instant::ZERO + interval)),
         })
     }
 
@@ -240,6 +245,12 @@ impl Relay {
         self.arrived = arrived;
         let recorder = self.path.recorder();
         self.lateness.tick(now, &mut |record| recorder.tell(RunEvent::Lateness(record)));
+        if let Some((interval, next)) = &mut self.keep
+            && now >= *next
+        {
+            *next = now + *interval;
+            self.path.keep(now);
+        }
         Ok(())
     }
 

@@ -90,7 +90,8 @@ pub fn run_with(
 /// If they cannot be created.
 pub fn tables(spec: &RunSpec, folder: &Path) -> Result<Box<dyn Sink>, RunError> {
     let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
-    let further = FurtherTables { packets: spec.record.packets, segments, lateness: false };
+    let further =
+        FurtherTables { packets: spec.record.packets, segments, ..FurtherTables::default() };
     Ok(Box::new(ResultTables::of_run(folder, further)?))
 }
 

@@ -143,8 +143,8 @@ pub(super) fn serve(
 ) -> Result<(), Refusal> {
     let refused = |error| settings::as_typed(error, settings);
     let https = https::set(matches, &mut config)?;
-    let sink =
-        tables(placed(matches, "out"), End::Host).and_then(|begin| begin()).map_err(refused)?;
+    let end = End::Host { in_pieces: config.keep_interval.is_some() };
+    let sink = tables(placed(matches, "out"), end).and_then(|begin| begin()).map_err(refused)?;
     let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
     let token = config.token.clone();
     let report = host::run(config, stage, sink, &stop, &mut |refusals, addresses| {

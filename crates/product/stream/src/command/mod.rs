@@ -132,14 +132,17 @@ fn tell_threads(threads: &[ThreadTime]) {
 /// Which end of a stream keeps tables.
 #[derive(Debug, Clone, Copy)]
 enum End {
-    Host,
+    /// Whether its tables lie in pieces.
+    Host {
+        in_pieces: bool,
+    },
     Client,
 }
 
 /// Makes the folder of tables, and gives what begins them there: a host or a client does once it is sure to have rows.
 #[cfg(feature = "tables")]
 fn tables(folder: Option<&Path>, end: End) -> Result<impl FnOnce() -> BegunSink, StreamError> {
-    use gameway_events::{ResultTables, Sink};
+    use gameway_events::{Files, ResultTables, Sink};
     fn refused(folder: &Path, why: &str, source: std::io::Error) -> StreamError {
         let what = format!("--out: {:?} cannot be {why}", folder.display().to_string());
         StreamError::System { what, source }
@@ -150,7 +153,8 @@ fn tables(folder: Option<&Path>, end: End) -> Result<impl FnOnce() -> BegunSink,
     Ok(move || {
         let Some(folder) = folder else { return Ok(None) };
         let tables = match end {
-            End::Host => ResultTables::of_host(folder),
+            End::Host { in_pieces: true } => ResultTables::of_host(folder, Files::Pieces),
+            End::Host { in_pieces: false } => ResultTables::of_host(folder, Files::Whole),
             End::Client => ResultTables::of_client(folder),
         };
         let written = |error| refused(folder, "written", std::io::Error::other(error));

@@ -170,6 +170,9 @@ pub struct HostConfig {
     #[schemars(extend("x-min" = "1 ms"))]
     #[default(Duration::from_millis(500))]
     pub observe_interval: Duration,
+    /// How often tables are written down, in pieces that can be read at once.
+    #[schemars(extend("x-none" = "at the end, whole tables", "x-min" = "1 s"))]
+    pub keep_interval: Option<Duration>,
     /// Seed of the scene.
     pub seed: u64,
     /// Where the keys of the media go, for a capture to be read: a line a session, `SESSION PROFILE HOST_KEY HOST_SALT

@@ -28,6 +28,8 @@ pub struct HostLog {
     lateness: Lateness,
     next_observation: Instant,
     observe_interval: Duration,
+    /// How often the sink keeps what it has, and when next.
+    keep: Option<(Duration, Instant)>,
 }
 
 impl HostLog {
@@ -43,7 +45,15 @@ impl HostLog {
             lateness: Lateness::new("host"),
             next_observation: Instant::ZERO,
             observe_interval,
+            keep: None,
         }
+    }
+
+    /// Has the sink keep what it has so often.
+    #[must_use]
+    pub fn keeping(mut self, interval: Option<Duration>) -> Self {
+        self.keep = interval.map(|interval| (interval, Instant::ZERO + interval));
+        self
     }
 
     /// Whether the sink has failed; [`Self::finish`] says why.
@@ -165,10 +175,16 @@ impl HostLog {
         self.event(at, "frame-rate", 1.0 / frame_interval.as_secs_f64());
     }
 
-    /// Tells of the controller's state and of lateness, if that is due.
+    /// Tells of the controller's state and of lateness, and has all kept, if that is due.
     pub fn observe(&mut self, now: Instant, controller: Option<&dyn RateController>) {
-        let Self { sink, lateness, stream, .. } = self;
+        let Self { sink, lateness, stream, keep, .. } = self;
         lateness.tick(now, &mut |record| sink.take(RunEvent::Lateness(record)));
+        if let Some((interval, next)) = keep
+            && now >= *next
+        {
+            *next = now + *interval;
+            sink.keep();
+        }
         let Some(controller) = controller.filter(|_| now >= self.next_observation) else { return };
         self.next_observation = now + self.observe_interval;
         controller.observe(&mut |variable, value| {

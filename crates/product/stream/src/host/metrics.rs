@@ -166,6 +166,12 @@ impl Sink for Metrics {
         self.next.as_ref().is_some_and(|next| next.has_failed())
     }
 
+    fn keep(&mut self) {
+        if let Some(next) = &mut self.next {
+            next.keep();
+        }
+    }
+
     fn finish(self: Box<Self>) -> Result<(), TableError> {
         self.next.map_or(Ok(()), Sink::finish)
     }

@@ -146,7 +146,10 @@ impl Host {
             h265,
             sound,
             page: PageCounts::default(),
-            log: sink.map(|sink| HostLog::new(sink, &config.name, config.observe_interval)),
+            log: sink.map(|sink| {
+                HostLog::new(sink, &config.name, config.observe_interval)
+                    .keeping(config.keep_interval)
+            }),
             _scrape: scrape,
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
