@@ -20,8 +20,11 @@ CHANGE = Declaration(tables_of("path.change"), classifier="classifier")
 JITTER, LOSS = Declaration(tables_of("path.jitter")), Declaration(tables_of("path.loss"))
 DUPLICATE = Declaration(tables_of("path.duplicate"))
 REORDER = Declaration(tables_of("path.reorder"))
-BEHIND = "behind"
-"""The place of a hop between the path's own bottleneck and the clients."""
+NOT_WIRELESS = {
+    "behind": "the clients are on the Wi-Fi medium of path.capacity: leave this out",
+    "out": "what goes up passes the Wi-Fi medium of path.capacity alone: leave this hop out",
+}
+"""Places of hops that a Wi-Fi medium leaves none of."""
 
 
 class Jitter(KindOf):
@@ -203,13 +206,12 @@ class Path(Part):
         return any(isinstance(one, dict) and "wifi" in one for one in values(self.capacity))
 
     def _check_places(self) -> None:
-        """Refuse a hop behind a medium, on which the clients are."""
+        """Refuse a hop behind a medium, on which the clients are, or on the way out of one."""
         for number, hop in enumerate(self.hop):
             for index, place in places(hop.place):
-                if self.wireless and place == BEHIND:
-                    hint = "the clients are on the Wi-Fi medium of path.capacity: leave this out"
+                if self.wireless and place in NOT_WIRELESS:
                     at: keys.At = ("hop", number, "place", *index)
-                    refuse("has no meaning here", place, hint, at)
+                    refuse("has no meaning here", place, NOT_WIRELESS[place], at)
 
     def _check_way_back(self) -> None:
         """Refuse a bottleneck on the way back of a medium, which carries both ways."""

@@ -7,7 +7,7 @@
 //! | `shape` | | by module `link_rate`, so that packets wait in its own queue, which knows games from others |
 //! | `both` | as `windows` | as `shape` |
 //!
-//! With a queue for what the home sends, too ([`Home::with_way_out`]), its rate follows the provider's queue on that way (module `way_out`).
+//! With a queue for what the home sends, too ([`Gateway::guard_way_out`]), its rate follows the provider's queue on that way (module `way_out`).
 
 use crate::frames::Frames;
 use crate::front::Front;
@@ -71,26 +71,6 @@ impl Home {
         both.windows = both.windows.map(Voap::gently);
         both.behind = Some(Front::behind());
         both
-    }
-
-    /// The same with a queue of its own for what the home sends, too, in which pings go first.
-    #[must_use]
-    pub fn with_way_out(mut self) -> Self {
-        self.way_out = Some(WayOut::default());
-        self
-    }
-
-    /// So much has left the gateway's queue for what the home sends since the last call.
-    pub fn on_left_home(&mut self, now: Instant, size: Bytes) {
-        if let Some(way_out) = &mut self.way_out {
-            way_out.on_left(now, size);
-        }
-    }
-
-    /// The rate that the shaper for what the home sends is to have; `None`: nothing is known yet, or there is none.
-    #[must_use]
-    pub fn rate_out(&self) -> Option<Rate> {
-        self.way_out.as_ref().and_then(WayOut::rate)
     }
 
     /// Whether the home sends so much that it may wait there.
@@ -249,6 +229,23 @@ impl Gateway for Home {
         self.shaper.as_ref().and_then(LinkRate::rate)
     }
 
+    /// Where it shapes.
+    fn guard_way_out(&mut self) {
+        if self.shapes() {
+            self.way_out.get_or_insert_with(WayOut::default);
+        }
+    }
+
+    fn on_left_home(&mut self, now: Instant, size: Bytes) {
+        if let Some(way_out) = &mut self.way_out {
+            way_out.on_left(now, size);
+        }
+    }
+
+    fn shaped_rate_out(&self) -> Option<Rate> {
+        self.way_out.as_ref().and_then(WayOut::rate)
+    }
+
     fn shapes(&self) -> bool {
         self.shaper.is_some()
     }
@@ -263,7 +260,7 @@ impl Gateway for Home {
         if let Some(wait) = self.wait_out() {
             log(Observation::new("wait_out_ms", wait.as_millis_f64()));
         }
-        if let Some(rate) = self.rate_out() {
+        if let Some(rate) = self.shaped_rate_out() {
             log(Observation::new("shaped_rate_out_bps", rate.as_bps_f64()));
         }
         if let Some(windows) = &self.windows {

@@ -154,6 +154,17 @@ pub trait Gateway {
         None
     }
 
+    /// A shaper is its own, too, in which what the home sends waits, and echo requests go first.
+    fn guard_way_out(&mut self) {}
+
+    /// So much has left that one since the last call.
+    fn on_left_home(&mut self, _now: Instant, _size: Bytes) {}
+
+    /// The rate that it is to have from now on; as of [`Self::shaped_rate`].
+    fn shaped_rate_out(&self) -> Option<Rate> {
+        None
+    }
+
     /// Whether it needs the guarded queue to be a shaper, whose rate it sets.
     fn shapes(&self) -> bool {
         false

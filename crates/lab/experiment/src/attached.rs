@@ -3,8 +3,8 @@
 use crate::spec::{ClassifierSpec, PathSpec};
 use crate::{HomeGateway, Recognition, Recorder, random};
 use gameway_events::{EventRecord, RunEvent, SummaryRecord};
-use gameway_path::{Network, NetworkPacket, Slot, Traffic, Transmitted};
-use gameway_units::{Duration, Instant};
+use gameway_path::{Direction, Network, NetworkPacket, Slot, Traffic, Transmitted};
+use gameway_units::{Bytes, Duration, Instant};
 
 /// The event of a change of the path, and of whom it is; its value counts them.
 const CHANGED: (&str, &str) = ("link", "path-changed");
@@ -26,11 +26,12 @@ impl Attached {
     /// Attaches what the path has to a network at time zero.
     pub fn new<P: NetworkPacket>(
         recorder: Recorder,
-        gateway: Option<HomeGateway>,
+        mut gateway: Option<HomeGateway>,
         (path, seed): (&PathSpec, u64),
         network: &mut Network<P>,
     ) -> Self {
         let recognition = recognition(path, seed);
+        guard_way_out(gateway.as_mut(), network);
         network.set(Slot::Recorder, Some(recorder.next_deadline()));
         network.set(Slot::Gateway, gateway.as_ref().map(HomeGateway::next_deadline));
         Self { recorder, events: 0, gateway, recognition, changes: 0 }
@@ -49,6 +50,7 @@ impl Attached {
             self.gateway = gateway.map(|one| one.from(now, network.oldest()));
             network.set(Slot::Gateway, self.gateway.as_ref().map(HomeGateway::next_deadline));
         }
+        guard_way_out(self.gateway.as_mut(), network);
         if before.classifier != after.classifier {
             self.recognition = recognition(after, seed);
         }
@@ -68,9 +70,11 @@ impl Attached {
     pub fn on_gateway<P: NetworkPacket>(&mut self, now: Instant, network: &mut Network<P>) {
         if let Some(gateway) = &mut self.gateway {
             gateway.on_deadline(now, network.oldest(), &mut self.recorder);
-            let wanted = gateway.shaped_rate();
-            if let Some(rate) = wanted.filter(|_| wanted != network.shaped_rate()) {
-                network.set_shaped_rate(now, rate);
+            for direction in Direction::ALL {
+                let wanted = gateway.shaped_rate(direction);
+                if let Some(rate) = wanted.filter(|_| wanted != network.shaped_rate(direction)) {
+                    network.set_shaped_rate(now, direction, rate);
+                }
             }
         }
         network.set(Slot::Gateway, self.gateway.as_ref().map(HomeGateway::next_deadline));
@@ -89,6 +93,14 @@ impl Attached {
             let size = done.packet.wire_size();
             let header = done.packet.header();
             gateway.on_departure(done.finished, &header, size, done.queueing_delay());
+        }
+    }
+
+    /// A packet has left the gateway's queue for what the home sends.
+    #[inline]
+    pub fn left_home(&mut self, now: Instant, size: Bytes) {
+        if let Some(gateway) = &mut self.gateway {
+            gateway.on_left_home(now, size);
         }
     }
 
@@ -128,6 +140,13 @@ impl Attached {
             under_way_packets: network.under_way(),
             events_processed: self.events,
         }
+    }
+}
+
+/// The gateway has the queue for what the home sends, if that is a shaper.
+fn guard_way_out<P: NetworkPacket>(gateway: Option<&mut HomeGateway>, network: &Network<P>) {
+    if let Some(gateway) = gateway.filter(|_| network.shaped_rate(Direction::Up).is_some()) {
+        gateway.guard_way_out();
     }
 }
 

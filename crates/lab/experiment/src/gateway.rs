@@ -1,14 +1,14 @@
 //! The home gateway at work: it stands at the path's own bottleneck, and what it knows is logged.
 //!
 //! What comes to that bottleneck passes it there, and what goes another way (back, mostly) where that leaves
-//! the bottlenecks.
+//! the bottlenecks, or where it comes to the hop with `place = "out"`.
 
 use crate::recorder::{Recorder, intern};
 use crate::spec::PathSpec;
 use crate::{Known, RunError, build};
 use gameway_events::{ControllerRecord, Name, RunEvent};
 use gameway_gateway::{Gateway, Observation, Packet, Passage};
-use gameway_path::{FlowId, Header};
+use gameway_path::{Direction, FlowId, Header};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Name of the gateway in the log, beside those of flows.
@@ -80,10 +80,23 @@ impl HomeGateway {
         self.gateway.on_departure_of(now, header, size, waited);
     }
 
-    /// The rate that the shaper of its queue is to have; `None`: it stays.
+    /// It has a shaper for what the home sends, too.
+    pub fn guard_way_out(&mut self) {
+        self.gateway.guard_way_out();
+    }
+
+    /// A packet has left that one.
+    pub fn on_left_home(&mut self, now: Instant, size: Bytes) {
+        self.gateway.on_left_home(now, size);
+    }
+
+    /// The rate that the shaper of its queue this way is to have; `None`: it stays.
     #[must_use]
-    pub fn shaped_rate(&self) -> Option<Rate> {
-        self.gateway.shaped_rate()
+    pub fn shaped_rate(&self, direction: Direction) -> Option<Rate> {
+        match direction {
+            Direction::Down => self.gateway.shaped_rate(),
+            Direction::Up => self.gateway.shaped_rate_out(),
+        }
     }
 
     /// When [`Self::on_deadline`] is due.

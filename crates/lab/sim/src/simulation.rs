@@ -81,6 +81,10 @@ impl Observer<Box<Packet>> for Watch {
         }
     }
 
+    fn left_home(&mut self, now: Instant, size: Bytes) {
+        self.attached.left_home(now, size);
+    }
+
     fn forwarded(&mut self, packet: &Box<Packet>) {
         self.attached.recorder.forwarded(&**packet);
         let journey = packet.journey();

@@ -128,7 +128,7 @@ struct Steering {
 impl Steering {
     fn new(config: &Config, seed: u64) -> Result<Self, RunError> {
         let WindowsConfig { alpha, beta, period, .. } = config.windows;
-        let gateway = match config.mode {
+        let mut gateway = match config.mode {
             Mode::Windows => Home::windows(config.windows),
             Mode::Shape => Home::shape(ShapeConfig { period }),
             Mode::Both => Home::both(BothConfig { alpha, beta, period }),
@@ -140,7 +140,9 @@ impl Steering {
         };
         let out = config.queue.as_ref().and_then(|queue| Some((queue.kind, queue.out.as_ref()?)));
         let out = out.map(|(kind, out)| OutQueue::install(out, kind, target)).transpose()?;
-        let gateway = if out.is_some() { gateway.with_way_out() } else { gateway };
+        if out.is_some() {
+            gateway.guard_way_out();
+        }
         let ping = config.queue.as_ref().and_then(|queue| queue.ping);
         Ok(Self {
             gateway,
@@ -275,7 +277,7 @@ impl Steering {
             queue.decide(now, self.gateway.shaped_rate())?;
         }
         if let Some(out) = &mut self.out {
-            out.shaped.decide(now, self.gateway.rate_out())?;
+            out.shaped.decide(now, self.gateway.shaped_rate_out())?;
         }
         let mut wanted = BTreeMap::new();
         if self.lowers_windows {

@@ -3,12 +3,12 @@
 //! ```text
 //! server ──► hops in front ──► path ──► hops behind ──► loss, copies ──► forward line ──► client
 //!    ▲                                                                                      │
-//!    └────────── return line ◄── loss, copies ◄── the way back's bottleneck ◄───────────────┘
+//!    └────────── return line ◄── loss, copies ◄── the way back's bottleneck ◄── way out ────┘
 //! ```
 //!
 //! Which bottlenecks a flow passes, and in which direction its data goes, is its own [`Way`]s' business;
 //! most set-ups have one bottleneck, and a way back with none. A Wi-Fi medium is one bottleneck with one slot,
-//! on the way down as on the way up.
+//! on the way down as on the way up. A home gateway stands in front of the path, and of a bottleneck on the way out if there is one.
 //!
 //! Sans-IO: a driver asks [`Network::next`] what is due first, does it or lets the network do it, and hands
 //! [`Network::send`] what ends send. It may keep virtual time or read a clock: each thing happens at its own time,
@@ -78,13 +78,15 @@ pub struct Way<P> {
     line: DelayLine<P>,
     /// Whether it leads through the queue of a home gateway.
     guarded: bool,
+    /// Whether it leads through the one for what the home sends.
+    leads_out: bool,
 }
 
 impl<P> Way<P> {
     /// A way through these bottlenecks, by number, and then along this line.
     #[must_use]
     pub const fn new(direction: Direction, hops: Vec<usize>, line: DelayLine<P>) -> Self {
-        Self { direction, hops, line, guarded: false }
+        Self { direction, hops, line, guarded: false, leads_out: false }
     }
 
     /// Whether the path's own bottleneck, in front of which a home gateway stands, is on it.
@@ -117,6 +119,8 @@ pub struct Network<P> {
     /// Number of the first flow's first slot.
     first_of_flows: usize,
     hops: Vec<Hop<P>>,
+    /// The bottleneck in which a home gateway has what the home sends wait, if it is there.
+    out: Option<usize>,
     /// Down and up.
     impairments: [Impairments; 2],
     /// Of each flow: with its data, and back.
@@ -136,7 +140,18 @@ impl<P: NetworkPacket> Network<P> {
         }
         let first_of_flows = FIRST_HOP + hops.len();
         let agenda = Agenda::new(first_of_flows + ways.len() * SLOTS_PER_FLOW + 1);
-        Self { agenda, first_of_flows, hops, impairments, ways }
+        Self { agenda, first_of_flows, hops, out: None, impairments, ways }
+    }
+
+    /// The same with the bottleneck, by number, in which a home gateway has what the home sends wait: it sees what goes up
+    /// where that comes to this one, and else where it leaves the last.
+    #[must_use]
+    pub fn with_way_out(mut self, out: Option<usize>) -> Self {
+        self.out = out;
+        for way in self.ways.iter_mut().flatten() {
+            way.leads_out = out.is_some_and(|out| way.hops.contains(&out));
+        }
+        self
     }
 
     /// What is due first, and when.
@@ -217,11 +232,16 @@ impl<P: NetworkPacket> Network<P> {
     /// A packet comes to the next bottleneck of its way, or has passed them all.
     fn pass_on<O: Observer<P>>(&mut self, now: Instant, mut packet: P, observer: &mut O) {
         let way = self.way(&packet);
-        let (guarded, direction) = (way.guarded, way.direction);
+        let (guarded, leads_out, direction) = (way.guarded, way.leads_out, way.direction);
         let hop = way.hops.get(usize::from(packet.journey().hops_passed)).copied();
-        match (hop, guarded) {
-            (Some(PATH), true) => observer.passes_gateway(now, Passage::Queue, &mut packet),
-            (None, false) => observer.passes_gateway(now, Passage::Beside, &mut packet),
+        match hop {
+            Some(PATH) if guarded => observer.passes_gateway(now, Passage::Queue, &mut packet),
+            Some(_) if leads_out && hop == self.out => {
+                observer.passes_gateway(now, Passage::Beside, &mut packet);
+            }
+            None if !(guarded || leads_out) => {
+                observer.passes_gateway(now, Passage::Beside, &mut packet);
+            }
             _ => {}
         }
         let Some(hop) = hop else {
@@ -248,6 +268,9 @@ impl<P: NetworkPacket> Network<P> {
         let mut next = self.hops[hop].on_deadline(now);
         while let Some(done) = next {
             observer.transmitted(hop, hop == PATH && self.way(&done.packet).guarded, &done);
+            if self.out == Some(hop) {
+                observer.left_home(done.finished, done.packet.wire_size());
+            }
             self.leave(done, observer);
             next = self.hops[hop].poll_transmitted();
         }
@@ -328,17 +351,25 @@ impl<P: NetworkPacket> Network<P> {
         self.settle(hop, now, observer);
     }
 
-    /// The rate of the shaper where a home gateway stands, if there is one.
-    #[must_use]
-    pub fn shaped_rate(&self) -> Option<Rate> {
-        self.hops[PATH].shaped_rate()
+    /// The bottleneck in which a home gateway has packets wait that go this way.
+    const fn of_gateway(&self, direction: Direction) -> Option<usize> {
+        match direction {
+            Direction::Down => Some(PATH),
+            Direction::Up => self.out,
+        }
     }
 
-    /// The shaper where a home gateway stands has this rate from `now` on.
-    pub fn set_shaped_rate(&mut self, now: Instant, rate: Rate) {
-        let path = &mut self.hops[PATH];
-        path.set_shaped_rate(now, rate);
-        self.agenda.set(FIRST_HOP + PATH, path.next_deadline());
+    /// The rate of the shaper that a home gateway has this way, if there is one.
+    #[must_use]
+    pub fn shaped_rate(&self, direction: Direction) -> Option<Rate> {
+        self.hops[self.of_gateway(direction)?].shaped_rate()
+    }
+
+    /// The shaper that a home gateway has this way has this rate from `now` on; without one nothing happens.
+    pub fn set_shaped_rate(&mut self, now: Instant, direction: Direction, rate: Rate) {
+        let Some(hop) = self.of_gateway(direction) else { return };
+        self.hops[hop].set_shaped_rate(now, rate);
+        self.agenda.set(FIRST_HOP + hop, self.hops[hop].next_deadline());
     }
 
     /// What happens to packets behind the bottlenecks this way, to be changed.

@@ -82,7 +82,7 @@ pub enum Fate {
 pub enum Passage {
     /// It comes to the queue that the gateway guards.
     Queue,
-    /// It goes another way, in general the other direction.
+    /// It goes another way, in general the other direction: it comes to the gateway's queue for what the home sends if there is one.
     Beside,
 }
 
@@ -99,6 +99,9 @@ pub trait Observer<P> {
 
     /// A packet has left a bottleneck; `guarded`: the gateway's, which it passed as [`Passage::Queue`].
     fn transmitted(&mut self, _hop: usize, _guarded: bool, _done: &Transmitted<P>) {}
+
+    /// A packet of so many bytes has left the gateway's bottleneck for what the home sends.
+    fn left_home(&mut self, _now: Instant, _size: Bytes) {}
 
     /// A packet has passed all bottlenecks of its way.
     fn forwarded(&mut self, _packet: &P) {}

@@ -30,10 +30,11 @@ struct Counts {
     counted: u64,
     counted_arrived: u64,
     /// Bytes that each bottleneck transmitted, and bytes that wait there.
-    carried: [Bytes; 2],
-    waiting: [Bytes; 2],
+    carried: [Bytes; 3],
+    waiting: [Bytes; 3],
     passages: Vec<(u16, bool, Passage)>,
     guarded: Vec<(u16, bool, bool)>,
+    left_home: usize,
 }
 
 impl Observer<Parcel> for Counts {
@@ -49,6 +50,9 @@ impl Observer<Parcel> for Counts {
     fn transmitted(&mut self, hop: usize, guarded: bool, done: &Transmitted<Parcel>) {
         self.carried[hop] += done.packet.wire_size();
         self.guarded.push((done.packet.flow, done.packet.journey.returning, guarded));
+    }
+    fn left_home(&mut self, _: Instant, _: Bytes) {
+        self.left_home += 1;
     }
     fn forwarded(&mut self, _: &Parcel) {
         self.forwarded += 1;
@@ -205,7 +209,7 @@ fn what_waits_is_told_with_its_bytes_and_its_age() {
             let now = Instant::ZERO + Duration::from_micros(micros);
             network.send(now, parcel(0, false), &mut counts);
         }
-        assert_eq!(counts.waiting, [Bytes::new(3000), Bytes::ZERO]);
+        assert_eq!(counts.waiting, [Bytes::new(3000), Bytes::ZERO, Bytes::ZERO]);
         assert_eq!(network.oldest(), Some(Instant::ZERO + Duration::from_micros(6)));
     }
     // What comes from a station waits there.
@@ -276,4 +280,30 @@ fn a_gateway_serves_the_flows_that_come_into_the_home_through_it() {
     assert_eq!(ways, [Direction::Down, Direction::Up]);
     assert_eq!(Direction::ALL.map(Direction::index), [0, 1]);
     assert_eq!(Direction::ALL.map(Direction::reversed), [Direction::Up, Direction::Down]);
+}
+
+#[test]
+fn a_gateway_with_a_way_out_sees_what_goes_up_before_it_waits_there() {
+    use Passage::{Beside, Queue};
+    let way = |direction, hops: &[usize]| {
+        Way::new(direction, hops.to_vec(), DelayLine::new(Duration::from_millis(10)))
+    };
+    let ways = || vec![[way(Direction::Down, &[0]), way(Direction::Up, &[2, 1])]];
+    let hops = || vec![wired(4), wired(4), wired(4)];
+    for (out, seen_at) in [(Some(2), 0), (None, 2)] {
+        let impaired = [Impairments::default(), Impairments::default()];
+        let mut network = Network::new(hops(), impaired, ways()).with_way_out(out);
+        let mut counts = Counts::default();
+        network.send(Instant::ZERO, parcel(0, true), &mut counts);
+        let mut left = 0;
+        while counts.passages.is_empty() && step(&mut network, Instant::MAX, &mut counts) {
+            left += 1;
+        }
+        assert_eq!((counts.passages.as_slice(), left), ([(0, true, Beside)].as_slice(), seen_at));
+        network.send(network.next().1.min(Instant::ZERO), parcel(0, false), &mut counts);
+        while step(&mut network, Instant::MAX, &mut counts) {}
+        assert_eq!(counts.passages, [(0, true, Beside), (0, false, Queue)]);
+        assert_eq!(counts.left_home, usize::from(out.is_some()));
+        assert_eq!(network.shaped_rate(Direction::Up), None);
+    }
 }

@@ -132,7 +132,7 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
         let guarded = hops.first().filter(|(hop, _)| *hop == 0);
         let shaped = match guarded.and_then(|(_, change)| change.queue.as_ref()) {
             Some(queue) => queue.rate(),
-            None => network.shaped_rate(),
+            None => network.shaped_rate(Direction::Down),
         };
         let gateways = self.registry.known().gateways;
         check_shaper(gateways, self.path.gateway.as_ref(), shaped)?;

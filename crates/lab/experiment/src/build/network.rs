@@ -75,9 +75,10 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
         let ways = self.flows.iter().map(|flow| self.ways(routes, flow));
         let ways = ways.collect::<Result<Vec<_>, _>>()?;
         let hops = self.hops(&routes.names(), links)?;
-        let network = Network::new(hops, impairments(self.path, self.seed), ways);
+        let network =
+            Network::new(hops, impairments(self.path, self.seed), ways).with_way_out(routes.out());
         let gateways = self.registry.known().gateways;
-        check_shaper(gateways, self.path.gateway.as_ref(), network.shaped_rate())?;
+        check_shaper(gateways, self.path.gateway.as_ref(), network.shaped_rate(Direction::Down))?;
         Ok(network)
     }
 

@@ -7,12 +7,14 @@ use gameway_events::Name;
 /// The path's own bottleneck is number zero, further ones follow, and that of the way back comes last.
 ///
 /// On the way down the hops in front of the path's own bottleneck are passed first, then that one, then the hops behind
-/// it. A Wi-Fi medium comes last, for it is what the clients are on, and first on the way up for all that passes it down.
+/// it. On the way up the hop on the way out is passed before the way back's bottleneck. A Wi-Fi medium comes last, for it is what the clients are on, and first on the way up for all that passes it down.
 #[derive(Debug)]
 pub struct Routes {
     names: Vec<Name>,
     /// All towards the clients, by number, in the order in which they are passed.
     down: Vec<usize>,
+    /// Number of the hop in which a home gateway has what the home sends wait.
+    out: Option<usize>,
     /// Number of the way back's bottleneck.
     back: Option<usize>,
     /// Whether the path's own bottleneck is a medium that both ways share.
@@ -42,12 +44,19 @@ impl Routes {
             numbered.map(|(number, _)| number)
         };
         let down = at(PlaceSpec::InFront).chain([0]).chain(at(PlaceSpec::Behind)).collect();
+        let out = at(PlaceSpec::Out).next();
         let congested = path.back.as_ref().is_some_and(|back| back.capacity.is_some());
         let back = congested.then_some(names.len());
         if congested {
             names.push(BACK.into());
         }
-        Self { names, down, back, shared: path.capacity.wifi().is_some() }
+        Self { names, down, out, back, shared: path.capacity.wifi().is_some() }
+    }
+
+    /// The bottleneck in which a home gateway has what the home sends wait.
+    #[must_use]
+    pub const fn out(&self) -> Option<usize> {
+        self.out
     }
 
     /// Their names, in order.
@@ -70,8 +79,9 @@ impl Routes {
     /// # Errors
     /// If there is no bottleneck of the name it wants.
     pub fn wanted(&self, flow: &str, way: &Way<'_>) -> Result<Route, RunError> {
-        let why =
-            || format!("\"{}\" is neither \"all\" nor \"path\" nor a hop of the path", way.via);
+        let why = || {
+            format!("\"{}\" is neither \"all\" nor \"path\" nor a hop towards the clients", way.via)
+        };
         self.of(way).ok_or_else(|| spec_error(format!("flow \"{flow}\": via"), why()))
     }
 
@@ -82,7 +92,7 @@ impl Routes {
         let up: Vec<usize> = if self.shared {
             down.iter().copied().filter(|hop| *hop == 0).collect()
         } else {
-            self.back.into_iter().collect()
+            self.out.into_iter().chain(self.back).collect()
         };
         Some(match way.direction {
             Direction::Down => Route { forward: down, back: up },
@@ -114,5 +124,17 @@ mod tests {
         let wifi = |places| all(json!({ "wifi": "802.11n" }), places);
         assert_eq!(wifi([None; 4]), (vec![1, 2, 3, 4, 0], vec![0]));
         assert_eq!(wifi([front, None, None, None]), wifi([None; 4]));
+    }
+
+    #[test]
+    fn what_goes_up_passes_the_hop_on_the_way_out_before_the_bottleneck_of_the_way_back() {
+        let hops = json!([{ "name": "access", "capacity": "1 Mb/s" },
+            { "name": "home", "capacity": "1 Gb/s", "place": "out" }]);
+        let back = json!({ "capacity": "1 Mb/s" });
+        let path = json!({ "capacity": "1 Mb/s", "base_rtt": "10 ms", "hop": hops, "back": back });
+        let routes = Routes::new(&PathSpec::try_from(path).expect("it is a path"));
+        let Route { forward, back } = routes.of(&Way::DEFAULT).expect("it passes all");
+        assert_eq!((forward, back, routes.out()), (vec![0, 1], vec![2, 3], Some(2)));
+        assert!(routes.of(&Way { via: "home", ..Way::DEFAULT }).is_none());
     }
 }

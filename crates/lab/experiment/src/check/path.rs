@@ -64,6 +64,15 @@ fn check_shared(path: &PathSpec) -> Result<(), RunError> {
         }
     }
     let behind = path.hop.iter().find(|hop| hop.place == Some(PlaceSpec::Behind));
+    let mut out = path.hop.iter().filter(|hop| hop.place == Some(PlaceSpec::Out));
+    if let (Some(_), Some(hop)) = (path.capacity.wifi(), out.clone().next()) {
+        let why = "what goes up passes the Wi-Fi medium of path.capacity alone; leave this hop out";
+        return Err(spec_error(format!("path.hop \"{}\": place", hop.name), why));
+    }
+    if let Some(hop) = out.nth(1) {
+        let why = "another hop is on the way out, and there is one at most";
+        return Err(spec_error(format!("path.hop \"{}\": place", hop.name), why));
+    }
     if let (Some(_), Some(hop)) = (path.capacity.wifi(), behind) {
         let why = "the clients are on the Wi-Fi medium of path.capacity, and nothing is behind it; leave this out";
         return Err(spec_error(format!("path.hop \"{}\": place", hop.name), why));

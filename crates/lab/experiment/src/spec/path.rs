@@ -114,7 +114,7 @@ pub struct HopSpec {
     /// its queue
     #[serde(default = "QueueSpec::of_path", deserialize_with = "queue::of_path")]
     pub queue: QueueSpec,
-    /// in-front: between the servers and the path's own bottleneck; behind: between that and the clients
+    /// in-front: between the servers and the path's own bottleneck; behind: between that and the clients; out: between the clients and the bottleneck of the way back, where the home gateway has what the home sends wait
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-none" = "behind, or in front of a Wi-Fi medium"))]
     pub place: Option<PlaceSpec>,
@@ -129,6 +129,8 @@ pub enum PlaceSpec {
     InFront,
     /// Between that and the clients.
     Behind,
+    /// Between the clients and the bottleneck of the way back.
+    Out,
 }
 
 impl PlaceSpec {
@@ -138,6 +140,7 @@ impl PlaceSpec {
         match self {
             Self::InFront => "\"in-front\"",
             Self::Behind => "\"behind\"",
+            Self::Out => "\"out\"",
         }
     }
 }

@@ -88,6 +88,10 @@ impl Observer<Packet> for Watch {
         }
     }
 
+    fn left_home(&mut self, now: Instant, size: Bytes) {
+        self.attached.left_home(now, size);
+    }
+
     fn forwarded(&mut self, packet: &Packet) {
         self.attached.recorder.forwarded(packet);
     }

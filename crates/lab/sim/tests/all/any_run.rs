@@ -70,6 +70,9 @@ fn path() -> impl Strategy<Value = Value> {
     let path = (capacity(), rtt, queue, jitter, loss);
     (path, back(), hops(), gateway(), odd()).prop_map(|(path, back, hops, gateway, odd)| {
         let (capacity, rtt, queue, jitter, loss) = path;
+        // What goes up passes a medium alone.
+        let is_refused = capacity.get("wifi").is_some() && hops[0]["place"] == "out";
+        let hops = if is_refused { json!([]) } else { hops };
         // As a twin has them: both or neither.
         let stalls = match jitter["kind"].as_str() {
             Some("histogram") => {
@@ -177,7 +180,8 @@ fn hops() -> impl Strategy<Value = Value> {
         }])
     };
     let (slow, fast) = ("4 Mb/s", "100 Mb/s");
-    let hops = [hop(slow, None), hop(fast, None), hop(slow, Some("in-front"))];
+    let places = [None, Some("in-front"), Some("out")];
+    let hops = places.map(|place| hop(slow, place)).into_iter().chain([hop(fast, None)]);
     choice([json!([]), json!([])].into_iter().chain(hops).collect())
 }
 

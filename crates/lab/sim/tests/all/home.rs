@@ -9,13 +9,13 @@ const MIN_SHARE: f64 = 0.98;
 
 /// The provider's link.
 #[derive(Clone, Copy)]
-struct Line {
-    mbps: u32,
-    rtt_ms: u32,
-    queue_ms: u32,
+pub(super) struct Line {
+    pub(super) mbps: u32,
+    pub(super) rtt_ms: u32,
+    pub(super) queue_ms: u32,
 }
 
-const SLOW: Line = Line { mbps: 20, rtt_ms: 30, queue_ms: 200 };
+pub(super) const SLOW: Line = Line { mbps: 20, rtt_ms: 30, queue_ms: 200 };
 
 fn home(line: Line, seconds: u32, gateway: &str) -> Value {
     let bytes = line.mbps * line.queue_ms * 125;
@@ -33,7 +33,12 @@ fn home(line: Line, seconds: u32, gateway: &str) -> Value {
 }
 
 /// So many downloads, each `apart` seconds after the one before.
-fn with_downloads(spec: Value, congestion_control: &str, count: u32, apart: f64) -> Value {
+pub(super) fn with_downloads(
+    spec: Value,
+    congestion_control: &str,
+    count: u32,
+    apart: f64,
+) -> Value {
     (0..count).fold(spec, |spec, number| {
         let start = format!("{} s", 1.0 + f64::from(number) * apart);
         let more = json!({ "name": format!("download-{number}"), "start": start });
@@ -42,7 +47,7 @@ fn with_downloads(spec: Value, congestion_control: &str, count: u32, apart: f64)
 }
 
 /// What 99 of 100 pings wait at most, in ms.
-fn wait(run: &Run, line: Line, from: f64, to: f64) -> f64 {
+pub(super) fn wait(run: &Run, line: Line, from: f64, to: f64) -> f64 {
     quantile(&run.rtts(from, to), 0.99) - f64::from(line.rtt_ms)
 }
 
@@ -182,7 +187,7 @@ fn after_ten_minutes_the_queue_is_as_after_one() {
 
 /// A home whose own queue is a shaper, which follows the provider's link: per-flow queues, and CoDel for those whose windows
 /// nobody lowers.
-fn shaped_home(line: Line, seconds: u32, gateway: &str) -> Value {
+pub(super) fn shaped_home(line: Line, seconds: u32, gateway: &str) -> Value {
     // Above what mode `both` lets wait there.
     let target = if gateway == "both" { "30 ms" } else { "5 ms" };
     let all = json!({ "rate": "1 Gb/s", "queue": { "kind": "fq-codel", "target": target } });

@@ -39,5 +39,6 @@ mod tables;
 mod tcp_ecn;
 mod tcp_flows;
 mod video;
+mod way_out;
 mod ways;
 mod wifi;

@@ -57,6 +57,18 @@ fn a_gateway_that_sets_a_rate_needs_a_shaper_now_and_after_a_change() {
 }
 
 #[test]
+fn there_is_one_hop_on_the_way_out_at_most_and_none_with_a_medium() {
+    let hop = |name| json!({ "name": name, "capacity": "1 Gb/s", "place": "out" });
+    let of = |hops| with(empty_path(1), "/path/hop", hops);
+    assert!(try_run(&of(json!([hop("a")]))).is_ok());
+    let refused = try_run(&of(json!([hop("a"), hop("b")]))).unwrap_err();
+    assert!(refused.contains("path.hop \"b\": place: another hop is"), "{refused}");
+    let wifi = with(of(json!([hop("a")])), "/path/capacity", json!({ "wifi": "802.11n" }));
+    let refused = try_run(&wifi).unwrap_err();
+    assert!(refused.contains("path.hop \"a\": place: what goes up passes"), "{refused}");
+}
+
+#[test]
 fn the_specification_that_the_others_are_made_from_runs() {
     assert!(try_run(&whole()).is_ok());
 }

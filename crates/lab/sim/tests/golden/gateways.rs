@@ -11,7 +11,8 @@ use std::fmt::Write;
 const HEAD: &str = "\
 80 ms and a queue of 250 packets; a steady stream of 6 Mb/s; CUBIC downloads: \"far\", \"near\" (40 ms) and a slow one (2 Mb/s
 until 15 s). Wi-Fi is 802.11n with one spatial stream; SAP-LAW is told 25 and 40 Mb/s; variants say what differs from the
-defaults; the provider's line has the queue of 25 Mb/s in front of the home, which has a shaper with FQ-CoDel (target 30 ms for \"both\"); seed 1. All
+defaults; the provider's line has the queue of 25 Mb/s in front of the home, which has a shaper with FQ-CoDel (target 30 ms for \"both\"); on the line
+\"uplink\" the provider has a queue of 5 Mb/s and 200 ms on the way out, too, the home such a shaper before it, and a CUBIC upload; seed 1. All
 figures are of 10 s to 30 s. Rates are bytes on the wire at the client, RTTs those of a ping.
 
                                      rate Mb/s    stream's mean    RTT ms     dropped
@@ -39,6 +40,19 @@ fn in_front() -> Value {
     let provider = json!({ "name": "provider", "place": "in-front", "capacity": "25 Mb/s",
         "queue": { "kind": "drop-tail", "size": "250 packets" } });
     json!({ "capacity": "1 Gb/s", "forward_delay": "0 s", "queue": queue, "hop": [provider] })
+}
+
+/// The same with a queue of the provider's on the way out, and a shaper at home before that.
+const UPLINK: Line = ("uplink", uplink, "25 Mb/s");
+
+fn uplink() -> Value {
+    let (game, all) = ("750 Mb/s", "250 Mb/s");
+    let class = |rate, priority| json!({ "rate": rate, "ceil": "1 Gb/s", "priority": priority, "queue": "fq-codel" });
+    let class = json!({ "game": with(class(game, 0), "/match", json!({ "protocol": "icmp" })), "all": class(all, 1) });
+    let queue = json!({ "kind": "htb", "rate": "1 Gb/s", "default": "all", "class": class });
+    let own = json!({ "name": "wan", "place": "out", "capacity": "1 Gb/s", "queue": queue });
+    let back = json!({ "capacity": "5 Mb/s", "queue": { "kind": "drop-tail", "size": "125 kB" } });
+    with(with(in_front(), "/back", back), "/hop/-", own)
 }
 
 /// What a gateway is told beside what the row is about.
@@ -70,13 +84,17 @@ fn scenario(line: &Value, gateway: Value) -> Run {
     for (key, value) in line.as_object().unwrap() {
         spec = with(spec, &format!("/path/{key}"), value.clone());
     }
+    let sends = line.get("back").is_some();
     if gateway["kind"] == "both" {
         // Above beta: what windows let wait is nothing for CoDel.
-        spec = with(
-            spec,
-            "/path/queue/class/all/queue",
-            json!({ "kind": "fq-codel", "target": "30 ms" }),
-        );
+        let queue = json!({ "kind": "fq-codel", "target": "30 ms" });
+        spec = with(spec, "/path/queue/class/all/queue", queue.clone());
+        if sends {
+            spec = with(spec, "/path/hop/1/queue/class/all/queue", queue);
+        }
+    }
+    if sends {
+        spec = with_tcp(spec, "cubic", json!({ "name": "upload", "direction": "up" }));
     }
     let spec = with_stream(spec, fixed("6 Mb/s"), json!({}));
     let spec = with_tcp(spec, "cubic", json!({ "name": "far" }));
@@ -104,8 +122,8 @@ pub fn table() -> String {
     let mut text = HEAD.to_owned();
     let registry = Registry::standard();
     let known = registry.path.known().gateways;
-    for (line, path, told) in LINES.into_iter().chain([IN_FRONT]) {
-        let is_shaped = line == IN_FRONT.0;
+    for (line, path, told) in LINES.into_iter().chain([IN_FRONT, UPLINK]) {
+        let is_shaped = [IN_FRONT.0, UPLINK.0].contains(&line);
         let mut add = |gateway: &str, variant: &str, options: Value| {
             let run = scenario(&path(), options);
             writeln!(text, "{}", row(line, (gateway, variant), &run)).unwrap();

@@ -1,0 +1,89 @@
+//! What a home sends, in front of the provider's queue on the way out: with the gateway's queue there and without.
+
+use crate::home::{Line, SLOW, shaped_home, wait, with_downloads};
+use crate::support::{Run, quantile, run, with, with_tcp};
+use serde_json::{Value, json};
+
+/// Of the provider's rate, what goes up has.
+const UP_PARTS: u32 = 4;
+
+/// A home whose provider has a queue on the way out, too. On its own way out is a hop, which is a shaper or has no rate.
+fn home_that_sends(line: Line, seconds: u32, gateway: &str, guards_out: bool) -> Value {
+    let up_mbps = line.mbps / UP_PARTS;
+    let bytes = up_mbps * line.queue_ms * 125;
+    let back = json!({ "capacity": format!("{up_mbps} Mb/s"),
+        "queue": { "kind": "drop-tail", "size": format!("{bytes} B") } });
+    let target = if gateway == "both" { "30 ms" } else { "5 ms" };
+    let queue = json!({ "kind": "fq-codel", "target": target });
+    let shaper = json!({ "kind": "htb", "rate": "1 Gb/s", "default": "all", "class": {
+        "game": { "rate": "750 Mb/s", "ceil": "1 Gb/s", "priority": 0, "match": { "protocol": "icmp" }, "queue": "fq-codel" },
+        "all": { "rate": "250 Mb/s", "ceil": "1 Gb/s", "priority": 1, "queue": queue } } });
+    let queue = if guards_out { shaper } else { json!("drop-tail") };
+    let hop = json!({ "name": "wan", "place": "out", "capacity": "1 Gb/s", "queue": queue });
+    let spec = shaped_home(line, seconds, gateway);
+    with(with(spec, "/path/back", back), "/path/hop/-", hop)
+}
+
+fn with_uploads(spec: Value, congestion_control: &str, count: u32) -> Value {
+    (0..count).fold(spec, |spec, number| {
+        let more = json!({ "name": format!("upload-{number}"), "start": "1 s", "direction": "up" });
+        with_tcp(spec, congestion_control, more)
+    })
+}
+
+/// Median and 99 % of what pings wait from the fourth second on, when the link is known, in ms.
+fn waits(run: &Run) -> [f64; 2] {
+    [0.5, 0.99].map(|part| quantile(&run.rtts(4.0, 14.0), part) - f64::from(SLOW.rtt_ms))
+}
+
+/// The twins: no gateway, and one without the queue on the way out. `docs/gateway.md` has these figures.
+#[test]
+fn a_game_does_not_wait_beside_an_upload_and_without_the_queue_on_the_way_out_does() {
+    let up_mbps = f64::from(SLOW.mbps / UP_PARTS);
+    for (gateway, (down, up), congestion_control, max_wait_ms) in [
+        ("shape", (0, 1), "cubic", 15.0),
+        ("both", (0, 1), "cubic", 15.0),
+        ("both", (0, 4), "cubic", 15.0),
+        ("both", (0, 1), "bbr", 25.0),
+        ("both", (1, 1), "cubic", 35.0),
+    ] {
+        let of = |gateway, guards_out| {
+            let spec = home_that_sends(SLOW, 14, gateway, guards_out);
+            let spec = with_downloads(spec, congestion_control, down, 0.0);
+            run(&with_uploads(spec, congestion_control, up))
+        };
+        let share = |run: &Run| {
+            let of = |number| run.received_mbps(&format!("upload-{number}"), 4.0, 14.0);
+            (0..up).map(of).sum::<f64>() / up_mbps
+        };
+        let what = format!("{gateway}: {down} down and {up} up, {congestion_control}");
+        let (alone, without, guarded) = (of("none", false), of(gateway, false), of(gateway, true));
+        let [half, most] = waits(&guarded);
+        assert!(half > 0.3 && most < max_wait_ms, "{what}: {half} and {most} ms");
+        assert!(share(&guarded) < 1.0 && share(&guarded) > 0.92 * share(&alone), "{what}");
+        if congestion_control == "cubic" {
+            for twin in [alone, without] {
+                assert!(waits(&twin)[1] > 180.0, "{what}: {:?} ms without", waits(&twin));
+            }
+        }
+        if down > 0 {
+            let had = guarded.received_mbps("download-0", 4.0, 14.0) / f64::from(SLOW.mbps);
+            assert!((0.9..1.0).contains(&had), "{what}: {had}");
+        }
+    }
+}
+
+#[test]
+fn a_way_out_that_halves_and_doubles_is_followed() {
+    let spec = with_uploads(home_that_sends(SLOW, 18, "both", true), "cubic", 2);
+    let steps = json!({ "steps": [["0 s", "5 Mb/s"], ["6 s", "2.5 Mb/s"], ["12 s", "5 Mb/s"]] });
+    let run = run(&with(spec, "/path/back/capacity", steps));
+    for (from, to, mbps) in [(8.0, 12.0, 2.5), (15.0, 18.0, 5.0)] {
+        let waited = wait(&run, SLOW, from, to);
+        let share = (0..2)
+            .map(|number| run.received_mbps(&format!("upload-{number}"), from, to) / mbps)
+            .sum::<f64>();
+        assert!((0.5..40.0).contains(&waited), "{from} s: {waited} ms");
+        assert!((0.85..1.0).contains(&share), "{from} s: {share}");
+    }
+}
