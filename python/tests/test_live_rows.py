@@ -138,8 +138,8 @@ def test_a_game_beside_transfers(row: Row, mode: str, tmp_path: Path) -> None:
             gateway.end()
         found = figures(made, row.rtt)
     tell(f"| {row} | `{mode}` | {shown(without)} | {shown(found)} |")
-    # Mode `both` opens its shaper slowly beside an upload.
-    least = 0.6 if row.way == "both" and mode == "both" else 0.9
+    # In mode `both` bursts of data behind acknowledgments that wait hold windows low.
+    least = 0.75 if row.way == "both" and mode == "both" else 0.9
     with of_times():
         assert least * without["share"] <= found["share"] <= row.rate
     if row.way == "down" and row.control == "cubic":

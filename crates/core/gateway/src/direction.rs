@@ -325,6 +325,13 @@ impl<S> Direction<S> {
         self.receiver_loop.get()
     }
 
+    /// From end to end and back when it was seen last, where queues that the gateway does not guard count.
+    #[must_use]
+    pub(crate) fn last_round(&self) -> Option<Duration> {
+        let last = |looped: &LoopTime| looped.of(self.loops).filter(|_| self.loops == Loops::Last);
+        Some(last(&self.sender_loop)? + last(&self.receiver_loop)?)
+    }
+
     /// Which loop its estimates use.
     pub(crate) fn loops(&self) -> Loops {
         self.loops

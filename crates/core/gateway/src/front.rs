@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | memory of a wait | 200 ms | ours: a period in which no connection can tell is no empty queue; a connection tells sixteen times an RTT, but not while its sender thinks |
 
-use crate::{QuicHeader, RemoteQueue, Segment, Teller};
+use crate::ways::Ways;
+use crate::{RemoteQueue, Segment};
 use gameway_path::Header;
 use gameway_units::{Bytes, Duration, Instant};
 
@@ -34,20 +35,10 @@ impl Front {
         self.queue.on_echo(now, to_home, header, echo);
     }
 
-    /// A datagram passes that may be a packet of QUIC.
-    pub fn on_datagram(
-        &mut self,
-        now: Instant,
-        to_home: bool,
-        seen: (&Header, Bytes),
-        short: QuicHeader,
-    ) {
-        self.queue.on_datagram(now, to_home, seen, short);
-    }
-
-    /// A period has ended.
-    pub fn end_period(&mut self, now: Instant) {
-        if let Some(wait) = self.queue.take_wait() {
+    /// A period has ended; with `ways` only what of a wait was on the way in counts.
+    pub fn end_period(&mut self, now: Instant, ways: Option<&Ways>) {
+        let on_the_way_in = |wait| ways.map_or(Some(wait), |ways| ways.on_the_way_in(wait));
+        if let Some(wait) = self.queue.take_wait().and_then(on_the_way_in) {
             self.wait = Some((now, wait));
         }
         self.wait = self.wait.filter(|(at, _)| now.saturating_since(*at) < MEMORY);

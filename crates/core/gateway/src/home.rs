@@ -7,14 +7,15 @@
 //! | `shape` | | by module `link_rate`, so that packets wait in its own queue, which knows games from others |
 //! | `both` | as `windows` | as `shape` |
 //!
-//! With a queue for what the home sends, too ([`Gateway::guard_way_out`]), its rate follows the provider's queue on that way (module `way_out`).
+//! What of a wait was on the way out is none in front (module `ways`). With a queue for what the home sends, too ([`Gateway::guard_way_out`]), its rate follows the provider's queue on that way (module `way_out`).
 
 use crate::frames::Frames;
 use crate::front::Front;
 use crate::link_rate::LinkRate;
 use crate::modes::{BothConfig, ShapeConfig, WindowsConfig};
 use crate::way_out::WayOut;
-use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Teller, Voap};
+use crate::ways::Ways;
+use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Voap};
 use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -22,12 +23,15 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 #[derive(Debug)]
 pub struct Home {
     front: Front,
+    ways: Ways,
     /// What waits behind, where flows have queues of their own: the longest wait of all is not that of a download.
     behind: Option<Front>,
     windows: Option<Voap>,
     /// Where packets may wait for full frames, what is known of these.
     frames: Option<(Frames, WindowsConfig)>,
     shaper: Option<LinkRate>,
+    /// The rate of its own queue, if that does not follow.
+    fixed_rate: Option<Rate>,
     way_out: Option<WayOut>,
     /// What came from in front in this period.
     came: Bytes,
@@ -39,12 +43,14 @@ impl Home {
     fn new(windows: Option<WindowsConfig>, shaper: Option<LinkRate>, period: Duration) -> Self {
         Self {
             front: Front::default(),
+            ways: Ways::default(),
             behind: None,
             windows: windows.map(|config| Voap::new(config.voap()).behind_the_queue()),
             frames: windows
                 .filter(|config| config.target == Target::Frames)
                 .map(|config| (Frames::default(), config)),
             shaper,
+            fixed_rate: None,
             way_out: None,
             came: Bytes::ZERO,
             period,
@@ -73,10 +79,16 @@ impl Home {
         both
     }
 
+    /// The same with its own queue at this rate, if one is given, whatever the link carries.
+    #[must_use]
+    pub fn at_rate(self, rate: Option<Rate>) -> Self {
+        Self { fixed_rate: rate, ..self }
+    }
+
     /// Whether the home sends so much that it may wait there.
     #[must_use]
     pub fn sends_out(&self) -> bool {
-        self.way_out.as_ref().is_some_and(WayOut::sends)
+        self.way_out.is_some() && self.ways.sends()
     }
 
     /// How long packets wait at the provider on their way out; `None`: nothing told for 200 ms.
@@ -112,6 +124,7 @@ impl Home {
             windows.end_period(now, Duration::ZERO, Duration::ZERO);
         }
         self.front.start_over();
+        self.ways.start_over();
         if let Some(way_out) = &mut self.way_out {
             way_out.start_over();
         }
@@ -148,6 +161,7 @@ impl Gateway for Home {
         if to_home {
             self.came = self.came.saturating_add(packet.size);
         }
+        self.ways.on_packet(now, to_home, packet);
         if let Some(way_out) = &mut self.way_out {
             way_out.on_packet(now, to_home, packet);
         }
@@ -189,23 +203,26 @@ impl Gateway for Home {
             return;
         }
         self.next = now.saturating_add(self.period);
-        self.front.end_period(now);
+        self.ways.end_period(now);
+        self.front.end_period(now, Some(&self.ways));
         let came = std::mem::take(&mut self.came);
-        let mut told = self.front.fresh(now);
         if let Some(way_out) = &mut self.way_out {
-            told = way_out.end_period(now, told);
+            way_out.end_period(now, &self.ways);
         }
         if let Some(shaper) = &mut self.shaper {
-            shaper.end_period(now, came, told, self.front.longest_path());
+            shaper.end_period(now, came, self.front.fresh(now), self.front.longest_path());
         }
         let in_front = self.wait().unwrap_or_default();
         let Some(windows) = &mut self.windows else { return };
         let own = match (&mut self.behind, &mut self.frames) {
             (Some(behind), _) => {
-                behind.end_period(now);
-                // A delayed acknowledgment looks like a wait, at the least window for good.
+                behind.end_period(now, None);
+                // A delayed acknowledgment looks like a wait, at the least window for good. Nothing waits in a shaper without a rate.
                 let round = self.front.longest_path();
-                let fills = self.shaper.as_ref().is_none_or(|shaper| shaper.is_filled(now, round));
+                let fills = self.shaper.as_ref().is_some_and(|shaper| {
+                    let rate = self.fixed_rate.or_else(|| shaper.rate());
+                    rate.is_some_and(|rate| shaper.fills(now, rate, round))
+                });
                 behind.wait().filter(|_| fills).unwrap_or_default()
             }
             (None, Some((frames, config))) => {
@@ -213,6 +230,7 @@ impl Gateway for Home {
             }
             (None, None) => windows.longest_wait(now, oldest),
         };
+        windows.set_waits_out(self.ways.sends());
         windows.end_period(now, own.saturating_add(in_front), in_front);
         if windows.take_refuted() {
             self.front.lengthen_paths();

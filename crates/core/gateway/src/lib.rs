@@ -44,6 +44,7 @@ mod spin;
 mod stamps;
 mod voap;
 mod way_out;
+mod ways;
 
 pub use algorithm::GatewayAlgorithm;
 pub use catalogue::Gateways;

@@ -134,9 +134,9 @@ impl LinkRate {
         self.floor.excess()
     }
 
-    /// Whether what came over an RTT fills the shaper: else nothing waits in its queue for long.
-    pub fn is_filled(&self, now: Instant, round: Duration) -> bool {
-        self.rate.is_none_or(|rate| self.came_lately(now, round) >= USED * rate)
+    /// Whether what came over an RTT fills a shaper of this rate: else nothing waits in its queue for long.
+    pub fn fills(&self, now: Instant, rate: Rate, round: Duration) -> bool {
+        self.came_lately(now, round) >= USED * rate.as_bps_f64() / 8.0
     }
 
     /// What came over an RTT and a moment: senders answer an RTT later.

@@ -190,6 +190,8 @@ pub struct Voap {
     fill: Fill,
     /// What windows grow by comes as a burst: it is to be short.
     grows_gently: bool,
+    /// The home sends, so that acknowledgments may wait on the way out.
+    waits_out: bool,
 }
 
 impl Voap {
@@ -208,6 +210,7 @@ impl Voap {
             settling_until: Instant::ZERO,
             fill: Fill::default(),
             grows_gently: false,
+            waits_out: false,
         }
     }
 
@@ -244,7 +247,7 @@ impl Voap {
         (self.measured, self.in_front) = (longest, in_front);
         let VoapConfig { alpha, beta, period, .. } = self.config;
         for data in self.table.directions_mut() {
-            Control::observe(data, now, &self.config);
+            Control::observe(data, now, &self.config, self.waits_out);
         }
         let (waited, span) = (longest >= alpha, now.saturating_since(self.period_start));
         self.fill.full.on_period(now, self.left, span, waited);
@@ -255,6 +258,11 @@ impl Voap {
         (self.longest, self.left) = (Duration::ZERO, Bytes::ZERO);
         self.period_start = now;
         self.next = now.saturating_add(period);
+    }
+
+    /// Whether acknowledgments may wait on the way out, so that loops are longer than their paths.
+    pub(crate) fn set_waits_out(&mut self, waits_out: bool) {
+        self.waits_out = waits_out;
     }
 
     /// What left the queue in this period.

@@ -133,6 +133,7 @@ impl Steering {
             Mode::Shape => Home::shape(ShapeConfig { period }),
             Mode::Both => Home::both(BothConfig { alpha, beta, period }),
         };
+        gateway = gateway.at_rate(config.queue.as_ref().and_then(|queue| queue.rate));
         let target = (config.mode == Mode::Both).then(|| beta * 2);
         let install = |queue: &Queue| {
             let place = (&*config.home, Way::ToHome);

@@ -161,11 +161,17 @@ impl Control {
         state.window = initial.max(free * round.as_secs_f64());
     }
 
-    /// What the flow did in the period that ends now.
-    pub(super) fn observe(data: &mut Direction<Self>, now: Instant, config: &VoapConfig) {
+    /// What the flow did in the period that ends now; `waits_out`: its acknowledgments may wait on their way to the sender.
+    pub(super) fn observe(
+        data: &mut Direction<Self>,
+        now: Instant,
+        config: &VoapConfig,
+        waits_out: bool,
+    ) {
         let VoapConfig { period, leftover, .. } = *config;
         let periods = (config.memory.as_nanos() / period.as_nanos().max(1)).unsigned_abs() as usize;
-        let rtt = Self::rtt(data).unwrap_or_default();
+        let last = data.last_round().filter(|_| waits_out);
+        let rtt = Self::rtt(data).max(last).unwrap_or_default();
         let recent = |at| now.saturating_since(at) <= period.max(rtt * 2);
         let sends = data.is_in_queue() && data.last_data().is_some_and(recent);
         let fresh = data.take_estimate().map(|bytes| bytes as f64);

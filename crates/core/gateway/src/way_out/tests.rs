@@ -1,22 +1,25 @@
 use super::*;
-use crate::{Flags, Timestamps};
-use gameway_path::Protocol;
+use crate::{Flags, Segment, Timestamps};
+use gameway_path::{Header, Protocol};
 use std::collections::VecDeque;
 
 const PATH_MS: f64 = 30.0;
 const PERIOD_MS: u32 = 20;
+const PACKET: f64 = 1500.0;
 
 /// The provider's queue on the way out, as a fluid that uploads fill to the shaper's rate, and a wait on the way in.
 struct Provider {
     out: WayOut,
+    ways: Ways,
     now_ms: u32,
     /// Bytes per ms, and bytes that wait.
     link: f64,
     waiting: f64,
     into_ms: f64,
     has_clock: bool,
-    /// What uploads would send, of the link.
+    /// What uploads would send, of the link, and what they sent of a packet.
     sends: f64,
+    packet: f64,
     /// When replies arrive, and their numbers; when segments do, and their stamps.
     replies: VecDeque<(f64, u32)>,
     segments: VecDeque<(f64, u32)>,
@@ -33,12 +36,14 @@ impl Provider {
     fn new() -> Self {
         Self {
             out: WayOut::default(),
+            ways: Ways::default(),
             now_ms: 0,
             link: 625.0,
             waiting: 0.0,
             into_ms: 0.0,
             has_clock: true,
             sends: 1.5,
+            packet: 0.0,
             replies: VecDeque::new(),
             segments: VecDeque::new(),
         }
@@ -58,6 +63,11 @@ impl Provider {
         let shaped = rate.map_or(f64::MAX, |rate| rate.as_bps_f64() / 8e3);
         let sent = shaped.min(self.sends * self.link);
         self.out.on_left(now, Bytes::new(sent as u64));
+        self.packet += sent;
+        if self.packet >= PACKET {
+            let size = Bytes::new(std::mem::take(&mut self.packet) as u64);
+            self.ways.on_packet(now, false, &Packet::new(Header::numbered(3), size, None));
+        }
         let carried = (self.waiting + sent).min(self.link);
         // A drop-tail queue of 200 ms.
         self.waiting = (self.waiting + sent - carried).min(200.0 * self.link);
@@ -83,6 +93,7 @@ impl Provider {
         let header = Header { protocol: Protocol::Icmp, ..Header::numbered(1) };
         let header = if to_home { header } else { header.reversed() };
         let packet = Packet::new(header, Bytes::new(84), None).with_echo(Some(number));
+        self.ways.on_packet(now, to_home, &packet);
         self.out.on_packet(now, to_home, &packet);
     }
 
@@ -99,7 +110,15 @@ impl Provider {
             timestamps: Some(Timestamps { value: stamp, echo: 0 }),
         };
         let header = segment.header;
-        self.out.on_packet(now, true, &Packet::new(header, Bytes::new(52), Some(&mut segment)));
+        self.ways.on_packet(now, true, &Packet::new(header, Bytes::new(52), Some(&mut segment)));
+    }
+
+    /// Gives what of a wait in front is on the way in.
+    fn end_period(&mut self, in_front: Option<Duration>) -> Option<Duration> {
+        let now = self.now();
+        self.ways.end_period(now);
+        self.out.end_period(now, &self.ways);
+        in_front.and_then(|wait| self.ways.on_the_way_in(wait))
     }
 
     /// So many periods: the longest wait on the way out in ms, and what was carried, of the link.
@@ -109,7 +128,7 @@ impl Provider {
             carried += self.step(steered);
             longest = longest.max(self.wait_ms());
             if self.now_ms.is_multiple_of(PERIOD_MS) {
-                self.out.end_period(self.now(), None);
+                self.end_period(None);
             }
         }
         (longest, carried / f64::from(periods * PERIOD_MS))
@@ -152,7 +171,7 @@ fn a_wait_on_the_way_in_is_none_on_the_way_out() {
         let silent = |provider: &mut Provider| {
             provider.step(false);
             if provider.now_ms.is_multiple_of(PERIOD_MS) {
-                provider.out.end_period(provider.now(), None);
+                provider.end_period(None);
             }
             provider.out.wait().map_or(0.0, Duration::as_millis_f64)
         };
@@ -168,8 +187,8 @@ fn a_wait_on_the_way_in_is_none_on_the_way_out() {
 fn what_waits_on_the_way_out_is_none_in_front() {
     let told = Some(Duration::from_millis(40));
     let mut provider = Provider::new();
-    assert_eq!(provider.out.end_period(provider.now(), told), told);
+    assert_eq!(provider.end_period(told), told);
     provider.play(200, false);
-    let left = provider.out.end_period(provider.now(), told);
+    let left = provider.end_period(told);
     assert!(left.is_some_and(|wait| wait <= Duration::from_millis(2)), "{left:?}");
 }

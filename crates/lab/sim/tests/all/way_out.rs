@@ -73,6 +73,30 @@ fn a_game_does_not_wait_beside_an_upload_and_without_the_queue_on_the_way_out_do
     }
 }
 
+/// Without a queue of the gateway's on the way out, what waits there is none in front: a download keeps most of what it has, and not
+/// a tenth, as where pings that wait there count as a queue in front.
+#[test]
+fn what_waits_on_the_way_out_takes_no_download_away() {
+    for (gateway, congestion_control, count, least) in [
+        ("windows", "cubic", 1, 0.85),
+        ("shape", "cubic", 1, 0.65),
+        ("both", "cubic", 1, 0.7),
+        ("both", "cubic", 4, 0.7),
+        ("both", "bbr", 1, 0.9),
+    ] {
+        let of = |gateway| {
+            let spec = home_that_sends(SLOW, 14, gateway, false);
+            let spec = with_downloads(spec, congestion_control, count, 0.0);
+            let run = run(&with_uploads(spec, congestion_control, count));
+            let had = |number| run.received_mbps(&format!("download-{number}"), 4.0, 14.0);
+            (0..count).map(had).sum::<f64>()
+        };
+        let (with, without) = (of(gateway), of("none"));
+        let what = format!("{gateway}: {count} {congestion_control}");
+        assert!(with > least * without && with < 20.0, "{what}: {with} and {without} Mb/s");
+    }
+}
+
 #[test]
 fn a_way_out_that_halves_and_doubles_is_followed() {
     let spec = with_uploads(home_that_sends(SLOW, 18, "both", true), "cubic", 2);
