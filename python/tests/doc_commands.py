@@ -7,8 +7,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTS = re.compile(
-    r"(sudo |\.venv/bin/gameway|gameway(?= |$)|make |cargo |tools/\S+\.py|fuzz/smoke|"
-    r"python \S*\.py|python -m gameway)"
+    r"""([A-Z][A-Z_]*=("[^"]*"|\S+) )*"""
+    r"(sudo |\.venv/bin/\w+ |\.venv/bin/gameway|gameway(?= |$)|gameway-[a-z]+ \S|make |cargo |"
+    r"tools/\S+\.py|fuzz/smoke|python \S*\.py|python -m gameway|python -c |source |pip install |"
+    r"mkdir |ssh |systemctl |journalctl |iperf3 -s|tshark |ffmpeg -f )"
 )
 FENCE = "```"
 ROOMS = ("experiments", "tools", "crates/*", "tests")
@@ -37,6 +39,12 @@ def commands(text: str) -> list[str]:
     quoted = [" ".join(match.split()) for match in re.findall(r"`([^`]+)`", spoken)]
     found = [line for line in [*_code(text), *quoted] if STARTS.match(line)]
     return list(dict.fromkeys(_plain(line) for line in found))
+
+
+def shell_lines(text: str) -> list[str]:
+    """Lines of shell fences alone: each is a command."""
+    fences = re.findall(rf"^{FENCE}(?:sh|bash)\n.*?^{FENCE}$", text, flags=re.DOTALL | re.MULTILINE)
+    return [line for fence in fences for line in _code(fence) if line]
 
 
 def _code(text: str) -> list[str]:

@@ -1,8 +1,9 @@
 """Every command of README and docs is run, in small, or named here with a test or a reason.
 
-Three sorts, in the order of how much they prove:
+Four sorts, in the order of how much they prove:
 
 - run: the command itself runs here, on a tenth of the data where it says how much;
+- tests: commands that run tests of `make test` or `make long`, which are there by these names;
 - begun: everything runs up to the first packet (options, files, settings, matrix, checks);
   the suite itself runs in small in the test that is named for it;
 - named: another test or target runs it, or it cannot run here and the reason is given.
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from doc_commands import ROOT, all_commands, commands
+from doc_commands import ROOT, STARTS, all_commands, commands, documents, shell_lines
 from live_fixture import needs_live
 from typer.testing import CliRunner
 
@@ -129,9 +130,29 @@ NAMED = (
     Named(r"make play$", QUIET, "test_live_play.py::test_chromium_plays_evenly"),
     Named(r"make nat$", "tries 51 pairs; what `make test` has of them:",
           "test_nat.py::test_a_browser_and_a_host_connect"),
-    Named(r"cargo test( --release)? -p .*", "is part of `make test`, its tables are long"),
+    Named(r"gameway-client LINK$", "is `gameway client` without Python, and needs its host",
+          "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
+    Named(r"gameway-gateway up$", "names the command; the whole of it is above"),
+    Named(r"gameway-gateway status --openmetrics > FILE\.prom$", "asks one that runs",
+          "test_gateway_program.py::test_a_monitor_reads_the_status"),
+    Named(r"source \.venv/bin/activate$", "changes the shell of whoever runs it"),
+    Named(r"pip install \"gameway\[video\]\"$", "installs from an index; the wheel is tried by",
+          "test_packages.py::test_the_wheel_runs_the_demo_as_the_checkout_does"),
+    Named(r"python -c \"import gameway\.(live\.part|report)\"$", QUIET),
+    Named(r"iperf3 -s -D$", "runs until it is ended; the tests of links have their own",
+          "test_doc_commands.py::test_a_link_is_passed"),
+    Named(r"tshark -r packets\.pcapng .*", "shows a capture in a program of others",
+          "test_live_capture.py::test_a_capture_has_what_the_link_counted"),
+    Named(r"ffmpeg -f lavfi .* video\.h264$", "makes the input of the example below it"),
+    Named(r"ssh -L 8443:127\.0\.0\.1:8443$", "needs a second machine"),
+    Named(r"(mkdir -p ~/\.config/systemd/user|systemctl --user enable --now gameway|"
+          r"journalctl --user --unit gameway)$", "is for the services of a user",
+          "test_service.py::test_systemd_takes_the_unit_as_it_was_meant"),
+    Named(r"(GAMEWAY_SCENE=2 )?cargo test( --release)? -p .*",
+          "is part of `make test`, its tables are long"),
     Named(r"cargo fuzz run .*", "runs until it is ended, on a nightly compiler"),
-    Named(r"fuzz/smoke$", "is part of `make long`"),
+    Named(r"(KEEP=1 RUNS=-1 SECONDS_EACH=14400 )?fuzz/smoke( tcp_segments)?$",
+          "is part of `make long`"),
     Named(r"tools/.*", QUIET),
     Named(r"python make_trace\.py .*", "is run as a module",
           "test_cellular_trace.py::test_the_committed_trace_is_what_the_seed_makes"),
@@ -154,7 +175,8 @@ RUNS = r"gameway run my-link\.toml( --set .*)?$"
 READS = r"gameway (compare results/.*|report results/[\w-]+)"
 FRAMES = r"gameway frames recording\.mp4 .*"
 LINK = r"gameway link (?!.*COMMAND\.\.\.).+"
-RUN = (LISTS, RUNS, READS, FRAMES, LINK)
+TESTED = r"([A-Z_]+=(\"[^\"]*\"|\w+) )*\.venv/bin/pytest .*"
+RUN = (LISTS, RUNS, READS, FRAMES, LINK, TESTED)
 
 
 def sorts_of(command: str) -> list[str]:
@@ -178,14 +200,59 @@ def test_a_new_command_has_no_sort() -> None:
     assert sorts_of(found) == []
 
 
+def of(*patterns: str) -> list[str]:
+    return [c for c in COMMANDS if any(p in sorts_of(c) for p in patterns)]
+
+
+def test_no_line_of_a_shell_is_overlooked() -> None:
+    overlooked = [
+        (page.name, line)
+        for page in documents()
+        for line in shell_lines(page.read_text("utf-8"))
+        if not STARTS.match(line)
+    ]
+    assert overlooked == []
+
+
+def test_a_program_that_is_not_known_is_seen() -> None:
+    assert shell_lines("text\n```sh\nunheard-of --option\n```\n") == ["unheard-of --option"]
+    assert not STARTS.match("unheard-of --option")
+
+
+def slips(command: str) -> list[str]:
+    """What a command that runs tests asks for and is not there: files, tests, marks, settings."""
+    words = shlex.split(command)
+    begins = words.index(".venv/bin/pytest") + 1
+    files = [ROOT / word for word in words[begins:] if word.endswith(".py")]
+    absent = [str(file) for file in files if not file.is_file()]
+    text = "".join(file.read_text("utf-8") for file in files if file.is_file())
+    wanted = [word.partition("=")[0] for word in words[: begins - 1]]
+    options = dict(zip(words[begins:], words[begins + 1 :], strict=False))
+    tests = re.findall(r"^ *def (test_\w+)", text, re.MULTILINE)
+    if "-m" in options:
+        wanted.append(f"mark.{options['-m']}")
+    if not any(options.get("-k", "") in test for test in tests):
+        absent.append(options.get("-k", "a test"))
+    return absent + [word for word in wanted if word not in text]
+
+
+@pytest.mark.parametrize("command", of(TESTED))
+def test_a_command_that_runs_tests_finds_them(command: str) -> None:
+    assert slips(command) == []
+
+
+def test_tests_that_are_not_there_are_missed() -> None:
+    there = ".venv/bin/pytest python/tests/test_docs.py"
+    assert slips(there) == []
+    assert slips(f"GAMEWAY_NO_SUCH=1 {there} -m no_such") == ["GAMEWAY_NO_SUCH", "mark.no_such"]
+    assert slips(f"{there} -k teleports") == ["teleports"]
+    assert slips(".venv/bin/pytest python/tests/test_no_such.py")[0].endswith("test_no_such.py")
+
+
 @pytest.mark.parametrize("named", [one for one in NAMED if one.test], ids=lambda one: one.pattern)
 def test_the_test_that_is_named_exists(named: Named) -> None:
     file, function = named.test.split("::")
     assert f"def {function}(" in (TESTS / file).read_text("utf-8")
-
-
-def of(*patterns: str) -> list[str]:
-    return [c for c in COMMANDS if any(p in sorts_of(c) for p in patterns)]
 
 
 class Begun(BaseException):
