@@ -245,6 +245,10 @@ CASES = {
         '"drop-tail", size = "2 bdp"', '"cake", overhead = "-80 B"', 8, "path.queue.overhead",
         "-80 B", ["is not possible", "-80 B is not between -64 B and 256 B"],
     ),
+    "overhead as tc has it": (
+        '"drop-tail", size = "2 bdp"', '"cake", overhead = -4', 8, "path.queue.overhead",
+        -4, ["has no unit", '"-4 B"'],
+    ),
     "a negative size": (
         'size = "2 bdp"', 'size = "-18 B"', 8, "path.queue.size", "-18 B", ["negative"],
     ),

@@ -221,8 +221,18 @@ fn check_type(declared: &Value, value: &Value, words: &[String]) -> Result<(), S
         }),
         _ if is_right || !words.is_empty() => Ok(()),
         (Value::String(text), _) => Err(format!("\"{text}\" is no {}", kind(declared))),
-        (other, _) => Err(format!("{} is no {}", written(other), kind(declared))),
+        (other, _) => Err(match example(declared) {
+            Some(example) if other.is_number() && !text(single(declared), QUANTITY).is_empty() => {
+                format!("{} has no unit; write for example \"{example}\"", written(other))
+            }
+            _ => format!("{} is no {}", written(other), kind(declared)),
+        }),
     }
+}
+
+/// How a value of it is written.
+fn example(declared: &Value) -> Option<String> {
+    single(declared).get("examples")?.get(0).map(written)
 }
 
 /// The types that JSON Schema has of an option or of one of its forms.

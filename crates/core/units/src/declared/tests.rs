@@ -206,7 +206,7 @@ fn a_table_in_a_table_is_checked_by_its_own_declaration() {
     }
     for (wrong, told) in [
         (json!({}), "time: is missing; write for example \"5 ms\""),
-        (json!({ "time": 1 }), "time: 1 is no duration"),
+        (json!({ "time": 1 }), "time: 1 has no unit; write for example \"5 ms\""),
         (json!({ "time": {} }), "time: {  } is no duration"),
         (json!({ "time": "1 ms", "wheel": "round" }), "wheel: \"round\" is no table"),
         (json!({ "time": "1 ms", "wheel": { "turn": "2 s" } }), "wheel.turn: 2 s is more than 1 s"),
