@@ -31,39 +31,63 @@ fn no_run_leaves_a_queue_standing_after_a_step() {
     assert!(quantile(&delays, 0.5) > 1.0, "{delays:?}");
 }
 
-/// How many seconds of the 25 after a fall from 8 to 4 Mb/s more than half of a queue of 200 ms stood, over 20 seeds.
-fn full_for(repair: &str) -> Vec<f64> {
-    let steps = json!({ "steps": [["0 s", "8 Mb/s"], ["15 s", "4 Mb/s"]] });
-    let spec = with(empty_path(40), "/path/capacity", steps);
-    let spec =
-        with(with(spec, "/path/base_rtt", json!("50 ms")), "/path/queue/size", json!("200 ms"));
-    let spec = with(spec, "/record", json!({ "delay_window": "500 ms" }));
-    let controller = json!({ "kind": "gcc", "pacing_factor": 100 });
-    let stream = json!({
-        "video": "steady", "frame_rate": 30, "repair": repair,
-        "feedback": { "kind": "transport-wide", "interval": "60 ms" },
-        "min_bitrate": "100 kb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "20 Mb/s",
-    });
-    let spec = with_stream(spec, controller, stream);
-    let full = |seed: u32| {
-        let run = run(&with(spec.clone(), "/seed", json!(seed)));
-        let stands = |half: &u32| {
-            let begin = 15.0 + f64::from(*half) / 2.0;
-            let waits = run.table("queue_delay").between("window_start_ns", begin, begin + 0.5);
-            waits.sum("sum_ns") / waits.sum("packets") > 100e6
-        };
-        (0..50).filter(stands).count() as f64 / 2.0
-    };
-    (1..=20).map(full).collect()
+/// A stream over a fall from 8 to 4 Mb/s, by which a queue of 200 ms is full at once.
+struct Fall {
+    video: &'static str,
+    repair: &'static str,
+    frame_rate: u32,
 }
 
-/// A queue that is full before overuse has lowered the rate below the capacity has no trend any more, and GCC leaves it only by
-/// losses above some 5 %. Chromium 156 stays there, too, for 4 to 13.5 s. Ours leaves it as soon where what is lost is sent
-/// again, as a browser does, at 30 frames a second, and not without (`tests/chromium/README.md`).
-#[test]
-fn a_full_queue_without_a_trend_is_left_where_losses_are_sent_again() {
-    let (again, never) = (full_for("nack"), full_for("none"));
-    assert!(quantile(&again, 1.0) < 3.0, "{again:?}");
-    assert!(quantile(&again, 0.5) >= 0.5, "{again:?}");
+impl Fall {
+    /// For how many seconds of the 25 after the fall more than half of the queue stood, of each seed.
+    fn full_for(&self, seeds: u32) -> Vec<f64> {
+        let steps = json!({ "steps": [["0 s", "8 Mb/s"], ["15 s", "4 Mb/s"]] });
+        let spec = with(empty_path(40), "/path/capacity", steps);
+        let spec =
+            with(with(spec, "/path/base_rtt", json!("50 ms")), "/path/queue/size", json!("200 ms"));
+        let spec = with(spec, "/record", json!({ "delay_window": "500 ms" }));
+        let controller = json!({ "kind": "gcc", "pacing_factor": 100 });
+        let stream = json!({
+            "video": self.video, "frame_rate": self.frame_rate, "repair": self.repair,
+            "feedback": { "kind": "transport-wide", "interval": "60 ms" },
+            "min_bitrate": "100 kb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "20 Mb/s",
+        });
+        let spec = with_stream(spec, controller, stream);
+        let full = |seed: u32| {
+            let run = run(&with(spec.clone(), "/seed", json!(seed)));
+            let stands = |half: &u32| {
+                let begin = 15.0 + f64::from(*half) / 2.0;
+                let waits = run.table("queue_delay").between("window_start_ns", begin, begin + 0.5);
+                waits.sum("sum_ns") / waits.sum("packets") > 100e6
+            };
+            (0..50).filter(stands).count() as f64 / 2.0
+        };
+        (1..=seeds).map(full).collect()
+    }
+}
+
+/// A queue that is full before overuse has lowered the rate below the capacity has no trend any more, and GCC leaves it by
+/// losses, and by frames below their target, as encoders make them. Chromium 156 stays there for 4 to 13.5 s; ours leaves it
+/// sooner with repetitions, as a browser has them (`tests/chromium/README.md`). Frames that all have their target exactly,
+/// of which nothing is sent again, never let it go.
+fn a_full_queue_is_left(seeds: u32) {
+    for frame_rate in [30, 60] {
+        let left = Fall { video: "scene", repair: "nack", frame_rate }.full_for(seeds);
+        assert!(quantile(&left, 1.0) <= 13.5, "{frame_rate}: {left:?}");
+        assert!(quantile(&left, 0.9) <= 4.0, "{frame_rate}: {left:?}");
+        assert!(quantile(&left, 0.5) >= 0.5, "{frame_rate}: {left:?}");
+    }
+    let never = Fall { video: "steady", repair: "none", frame_rate: 30 }.full_for(5);
     assert!(quantile(&never, 0.5) > 13.0, "{never:?}");
+}
+
+#[test]
+fn a_full_queue_without_a_trend_is_left() {
+    a_full_queue_is_left(10);
+}
+
+#[test]
+#[ignore = "a minute: the hundred runs of which the first ten always run"]
+fn every_full_queue_without_a_trend_is_left() {
+    a_full_queue_is_left(100);
 }
