@@ -63,7 +63,7 @@ DASH_JS := python/gameway/live/video/dash.js
 PAGE := crates/product/webrtc/src/page.html
 GATEWAY_PAGE := crates/product/router/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke untimed-test rust-test python-test timed-test long bench soak soak-live gateway reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke light-beside idle-build light-test untimed-test rust-test python-test timed-test long bench soak soak-live gateway reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -91,8 +91,8 @@ conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side;
 	$(BIN)/gameway run tests/conformance --on live
 	$(BIN)/gameway report results/conformance-live --check
 
-play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium plays each controller for a minute at two rates, on a quiet machine; 19 minutes
-	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py python/tests/test_live_ladder.py
+play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium plays each controller for a minute at two rates, and through losses, on a quiet machine; 50 minutes
+	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py python/tests/test_live_ladder.py python/tests/test_live_adaptive.py
 
 nat: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium and a host behind routers of every kind, each with each; 6 minutes, needs root
 	GAMEWAY_NAT=1 $(BIN)/pytest -q -s python/tests/test_nat.py
@@ -122,7 +122,7 @@ reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
-test: quick-lint ready lint rust-build fuzz-smoke untimed-test timed-test ## everything that must hold
+test: quick-lint ready light-beside untimed-test timed-test ## everything that must hold
 
 # From nothing, the system's packages for tests and the player come while the module is compiled.
 ready: $(STAMPS)/live-tools
@@ -170,7 +170,7 @@ fuzz-smoke: rust-build
 
 # Tests of Rust use one core of two on average, those of Python are to have what is left.
 # What they start is told nothing of this make.
-untimed-test: fuzz-smoke ## the tests of Rust and of Python that are not of times
+untimed-test: light-beside ## the tests of Rust and of Python that are not of times
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-test python-test
 
 # The same cases each time, so that a failure comes from a change; `make properties` looks for new ones.
@@ -182,9 +182,19 @@ rust-test: $(STAMPS)/live $(STAMPS)/test-tools
 python-test: ready
 	MAKEFLAGS= $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
 
-# Each has half a core, a core, or the machine for itself, by what it uses.
-timed-test: untimed-test ## the tests of times: of packets, frames and browsers
-	$(BIN)/pytest -m "timed and not long and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
+# Light tests of times mostly wait: of two cores they leave half to lints, compilers and fuzzing, which the kernel runs in the idle
+# class, where nobody else asks for a core.
+light-beside: ready
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target light-test idle-build
+
+idle-build: ready
+	@chrt --idle 0 $(MAKE) --no-print-directory --jobs=1 lint rust-build fuzz-smoke
+
+# Each test of times has half a core, a core, or the machine for itself, by what it uses.
+light-test: ready ## the tests of times that use half a core each
+	MAKEFLAGS= $(BIN)/pytest -m "timed and not long and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
+
+timed-test: untimed-test ## the other tests of times: of packets, frames and browsers
 	$(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not long and alone"
 
