@@ -5,7 +5,7 @@
 //! | memory of a wait | 200 ms | ours: a period in which no connection can tell is no empty queue; a connection tells sixteen times an RTT, but not while its sender thinks |
 
 use crate::ways::Ways;
-use crate::{RemoteQueue, Segment};
+use crate::{QuicHeader, RemoteQueue, Segment, Teller};
 use gameway_path::Header;
 use gameway_units::{Bytes, Duration, Instant};
 
@@ -33,6 +33,17 @@ impl Front {
     /// An echo request or its reply passes.
     pub fn on_echo(&mut self, now: Instant, to_home: bool, header: Header, echo: u32) {
         self.queue.on_echo(now, to_home, header, echo);
+    }
+
+    /// A datagram passes that may be a packet of QUIC.
+    pub fn on_datagram(
+        &mut self,
+        now: Instant,
+        to_home: bool,
+        seen: (&Header, Bytes),
+        short: QuicHeader,
+    ) {
+        self.queue.on_datagram(now, to_home, seen, short);
     }
 
     /// A period has ended; with `ways` only what of a wait was on the way in counts.

@@ -15,7 +15,7 @@ use crate::link_rate::LinkRate;
 use crate::modes::{BothConfig, ShapeConfig, WindowsConfig};
 use crate::way_out::WayOut;
 use crate::ways::Ways;
-use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Voap};
+use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Teller, Voap};
 use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
