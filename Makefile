@@ -124,9 +124,10 @@ reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
 test: quick-lint ready light-beside untimed-test timed-test ## everything that must hold
 
-# From nothing, the system's packages for tests and the player come while the module is compiled.
+# From nothing, the system's packages for tests and the player come while the module is compiled. Tests of times take the gateway's program.
 ready: $(STAMPS)/live-tools
 	@$(MAKE) --no-print-directory --jobs=3 $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/machine-tools $(DASH_JS) $(STAMPS)/page-packages
+	cargo build --release --workspace --quiet --features "$(CARGO_FEATURES)" --bin gameway-gateway
 
 quick-lint: $(STAMPS)/test-packages
 	cargo fmt --all --check
