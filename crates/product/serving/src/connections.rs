@@ -156,6 +156,8 @@ pub async fn exchange<A: Future<Output = Answer>>(
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(HEADER_BYTES)
         .keep_alive(kept.is_some())
+        // Who has asked may close that way at once, and is answered all the same.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     if let Some(kept) = kept {
