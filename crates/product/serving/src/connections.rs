@@ -168,3 +168,33 @@ pub async fn exchange<A: Future<Output = Answer>>(
     }
     let _ = connection.await;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::exchange;
+    use crate::answers::respond;
+    use std::time::Duration;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    /// The answer to a request after which its way is closed before there is an answer.
+    async fn answer_behind_the_end() -> String {
+        let (mut client, server) = duplex(1_000);
+        client.write_all(b"GET / HTTP/1.1\r\nHost: home\r\n\r\n").await.expect("there is room");
+        client.shutdown().await.expect("it closes");
+        let slowly = |_| async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            respond(200, "text/plain", "all of it".to_owned())
+        };
+        exchange(server, Some(Duration::from_secs(5)), slowly).await;
+        let mut told = String::new();
+        client.read_to_string(&mut told).await.expect("it is text");
+        told
+    }
+
+    #[test]
+    fn who_says_no_more_is_answered() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let told = runtime.expect("a runtime").block_on(answer_behind_the_end());
+        assert!(told.starts_with("HTTP/1.1 200 ") && told.ends_with("all of it"), "{told:?}");
+    }
+}
