@@ -39,7 +39,14 @@ DEFAULT = "40 Mb/s"
 """What `gameway host` sends at most unless told otherwise."""
 CONTROLLERS = ("pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp")
 CASES = [(name, rate) for rate in (DEFAULT, "10 Mb/s") for name in CONTROLLERS]
-AS_STREAMED = {name: {"kind": name, "min_pacing_factor": 2.5} for name in ("nada", "scream")}
+AS_STREAMED: dict[str, dict[str, Any]] = {
+    "pudica": {"reduce_on_loss": "on", "longer_path": "on"},
+    "gcc": {"loss_recovery": "on"},
+    "nada": {"min_pacing_factor": 2.5},
+    "salsify": {"reduce_on_loss": "on"},
+    "scream": {"min_pacing_factor": 2.5},
+    "sqp": {"reduce_on_loss": "on"},
+}
 """What `gameway host` makes of these names (`into_streamed` in its source, with a test)."""
 WITNESS_RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
 MIN_FPS = 59.5
@@ -98,11 +105,12 @@ def stalls(times: pl.Series) -> int:
 def play(folder: Path, controller: str, most: str) -> Played:
     """Let Chromium play a stream, beside a native client that plays a small one of its own."""
     watched, witness = folder / "watched", folder / "witness"
+    as_streamed = {"kind": controller, **AS_STREAMED.get(controller, {})}
     for one in (watched, witness, witness / "client"):
         one.mkdir()
     with (
         host(witness, "fixed", WITNESS_RATES, size=(320, 180)) as (beside, witnessed),
-        host(watched, AS_STREAMED.get(controller, controller), {"max_bitrate": most}) as (
+        host(watched, as_streamed, {"max_bitrate": most}) as (
             url,
             process,
         ),
