@@ -33,7 +33,7 @@ from witness import of_times
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed]
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed, pytest.mark.alone]
 
 PRESSES = int(os.environ.get("GAMEWAY_PHOTON_PRESSES", "0"))
 """How often, in a measurement on a quiet machine, at 1280x720."""
