@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, browser, inbound, until_frames
 from live_fixture import MIN_LIVE_FPS, needs_live
-from stage_fixture import HOST, PORT, SECOND, TOKEN, Stage, stage
+from stage_fixture import HOST, LOSSES, MIN_SHOWN, PORT, SECOND, TOKEN, Stage, lost, stage
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ WARM_UP_S = 3.0
 """Until the host knows the share of losses."""
 # Without probes, so that what is sent beside the frames is repair.
 RATES = {"start_bitrate": "8 Mb/s", "min_bitrate": "8 Mb/s", "max_bitrate": "8 Mb/s"}
-MIN_SHOWN = {"0.5 %": 59.5 / 60, "1 %": 59.5 / 60, "2 %": 59 / 60, "5 %": 58 / 60}
-"""What is shown at least of what is made."""
-LOSSES = [(share, length) for length in (1, 3) for share in MIN_SHOWN]
 
 pytestmark = [
     pytest.mark.timed,
@@ -125,9 +122,7 @@ def play(folder: Path, player: str, loss: dict[str, Any]) -> Seen:
 def test_all_is_shown_and_no_key_frame_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], player: str, share: str, length: int
 ) -> None:
-    bursts = {"kind": "bursty", "probability": share, "burst_length": length}
-    loss = bursts if length > 1 else {"kind": "random", "probability": share}
-    seen = play(tmp_path, player, loss)
+    seen = play(tmp_path, player, lost(share, length))
     if IN_FULL:
         with capsys.disabled():
             head = HEAD if (player, share, length) == ("chromium", *LOSSES[0]) else ""

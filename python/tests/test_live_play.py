@@ -26,7 +26,7 @@ from browser_fixture import (
     until_frames,
 )
 from live_fixture import MIN_LIVE_FPS, needs_live
-from stage_fixture import HOST, PORT, RATES, stage
+from stage_fixture import HOST, LOSSES, MIN_SHOWN, PORT, RATES, lost, stage
 from stage_fixture import TOKEN as STAGE_TOKEN
 from witness import of_times
 
@@ -250,20 +250,13 @@ def test_a_browser_hears_what_was_lost_of_copies(
         assert made_up < without / 3, (made_up, without)
 
 
-LOSSES = [(share, length) for length in (1, 3) for share in ("0.5 %", "1 %", "2 %", "5 %")]
-MIN_SHOWN = {"0.5 %": 59.5 / 60, "1 %": 59.5 / 60, "2 %": 59 / 60, "5 %": 58 / 60}
-"""What a browser shows at least of what is made, with retransmissions alone. One that does not know
-the round trip asks a second time after 100 ms, and shows 0.94 at 2 % and 0.7 at 5 %."""
-
-
 @pytest.mark.alone
 @needs_live
 @pytest.mark.parametrize(("share", "length"), LOSSES if IN_FULL else [("1 %", 1)])
 def test_what_a_browser_asks_for_is_sent_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], share: str, length: int
 ) -> None:
-    bursts = {"kind": "bursty", "probability": share, "burst_length": length}
-    loss = bursts if length > 1 else {"kind": "random", "probability": share}
+    loss = lost(share, length)
     shown, made, frozen, *_ = play_through_loss(tmp_path, "nack", **loss)
     if IN_FULL:
         with capsys.disabled():

@@ -328,8 +328,10 @@ impl<S> Direction<S> {
     /// From end to end and back when it was seen last, where queues that the gateway does not guard count.
     #[must_use]
     pub(crate) fn last_round(&self) -> Option<Duration> {
-        let last = |looped: &LoopTime| looped.of(self.loops).filter(|_| self.loops == Loops::Last);
-        Some(last(&self.sender_loop)? + last(&self.receiver_loop)?)
+        if self.loops != Loops::Last {
+            return None;
+        }
+        Some(self.sender_loop.of(self.loops)? + self.receiver_loop.of(self.loops)?)
     }
 
     /// Which loop its estimates use.

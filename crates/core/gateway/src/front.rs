@@ -9,7 +9,7 @@ use crate::{QuicHeader, RemoteQueue, Segment, Teller};
 use gameway_path::Header;
 use gameway_units::{Bytes, Duration, Instant};
 
-const MEMORY: Duration = Duration::from_millis(200);
+pub const MEMORY: Duration = Duration::from_millis(200);
 
 /// See the module's head.
 #[derive(Debug, Default)]
@@ -41,9 +41,9 @@ impl Front {
         now: Instant,
         to_home: bool,
         seen: (&Header, Bytes),
-        short: QuicHeader,
+        quic: QuicHeader,
     ) {
-        self.queue.on_datagram(now, to_home, seen, short);
+        self.queue.on_datagram(now, to_home, seen, quic);
     }
 
     /// A period has ended; with `ways` only what of a wait was on the way in counts.

@@ -168,8 +168,8 @@ impl Gateway for Home {
         if let Some(echo) = packet.echo {
             self.front.on_echo(now, to_home, packet.header, echo);
         }
-        if let Some(short) = packet.quic {
-            self.front.on_datagram(now, to_home, (&packet.header, packet.size), short);
+        if let Some(quic) = packet.quic {
+            self.front.on_datagram(now, to_home, (&packet.header, packet.size), quic);
         }
         if let Some(segment) = packet.segment.as_deref() {
             self.front.on_segment(now, to_home, segment);

@@ -33,7 +33,6 @@
 use crate::loop_time::Smallest;
 use crate::lru::LruMap;
 use crate::one_way::OneWay;
-
 use crate::segment::{Segment, ahead};
 use crate::spin::{Loop, QuicHeader, SpinBit};
 use crate::stamps::Stamps;

@@ -15,8 +15,8 @@
 //! for a part of a loop after that. Such a datagram with another value is a stray. Of an end that is random every second one is, of one
 //! that spins those that were reordered.
 //!
-//! A sender that has lost something is silent though it has the other value already, and its turn is late. What it answers to comes in
-//! the same rhythm: it was silent for as long as the home was before its turn, and late by what it was silent for longer.
+//! A sender that has lost something is silent though it has the other value already, and its turn is late. It answers with the home's
+//! spacing: it was silent for as long as the home was before its turn, and late by what it was silent for longer.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|

@@ -13,13 +13,12 @@
 //! | pings under way | 64 | ours: of 20 ms each, in a queue of a second |
 
 use crate::Packet;
-use crate::front::Front;
+use crate::front::{Front, MEMORY};
 use crate::link_rate::LinkRate;
 use crate::ways::Ways;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
 
-const MEMORY: Duration = Duration::from_millis(200);
 const SMOOTH: Duration = Duration::from_millis(60);
 const MAX_UNDER_WAY: usize = 64;
 

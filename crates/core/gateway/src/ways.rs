@@ -17,6 +17,7 @@
 //! | A clock bounds what waits in while the home sends, and else the loop alone counts | a clock forgets a queue that stands for 10 s (module `one_way`) |
 //! | Nothing is done before a ping passes | a loop of TCP is bounded by the clock of its own connection (module `remote_queue`) |
 
+use crate::front::MEMORY;
 use crate::lru::LruMap;
 use crate::one_way::OneWay;
 use crate::{Packet, Segment};
@@ -24,7 +25,6 @@ use gameway_path::{Endpoint, Header};
 use gameway_units::{Bytes, Duration, Instant};
 
 const MAX_CONNECTIONS: usize = 64;
-const MEMORY: Duration = Duration::from_millis(200);
 const SENDS: Bytes = Bytes::new(12_500);
 const DATA: Bytes = Bytes::new(500);
 const SENDS_SPAN: Duration = Duration::from_secs(1);
