@@ -441,6 +441,52 @@ def others(
     made.filming.finish()
 
 
+def test_an_account_is_made_anew_only_where_it_differs(
+    others: tuple[Downloads, list[str]],
+) -> None:
+    downloads, _ = others
+    sent: list[str] = []
+    refused = [GamewayError("another gameway writes here")]
+
+    def account(text: str) -> None:
+        if refused:
+            raise refused.pop()
+        sent.append(text)
+
+    copying: Any = SimpleNamespace(account=account, problem=None, drop=lambda: None)
+    made: Any = SimpleNamespace(
+        copied=None, copying=copying, downloads=downloads,
+        _account=lambda *_: SimpleNamespace(text=lambda: "account"),
+    )  # fmt: skip
+    desk: Any = SimpleNamespace(keep=True, log=[], answers={}, note=None)
+
+    def looks() -> int:
+        """How often it is sent in three looks."""
+        before = len(sent)
+        for _ in range(3):
+            Session._copy(made, desk, "gcc")
+        return len(sent) - before
+
+    assert looks() == 1, "what was refused is sent again, and then no more"
+    assert "another gameway writes here" in desk.note
+    desk.log.append((1, "capacity", "10 Mb/s"))
+    assert looks() == 1
+    desk.answers["overall"] = 3
+    assert looks() == 1
+    desk.answers["overall"] = 4
+    assert looks() == 1
+    visit: Any = SimpleNamespace(client=object(), is_video=False, start_ns=5)
+    downloads.there["cubic"] = visit
+    assert looks() == 1
+    downloads.gone["cubic"] = [downloads.there.pop("cubic")]
+    assert looks() == 1
+    assert looks() == 0
+    desk.keep = False
+    assert looks() == 0
+    desk.keep = True
+    assert looks() == 1, "recording begins anew"
+
+
 def filmed(made: Downloads) -> None:
     """Wait until no film is being encoded."""
     end = time.monotonic() + 20

@@ -66,11 +66,11 @@ def parts(place: Path, seconds: int) -> None:
     write(place, "host", "client_frames.00000", client)
 
 
-def account(seconds: int) -> Account:
+def account() -> Account:
     """Give that of a session whose download came twice, and is there."""
     before = Competition(0, [Interval(1.0, 1.5, 1000)])
     return Account(
-        "Played", knobs.defaults(), "pudica", {}, seconds * SECOND, 0, None, ["link", "host"],
+        "Played", knobs.defaults(), "pudica", {}, 0, None, ["link", "host"],
         turns=[(2 * SECOND, {"capacity": "10 Mb/s"}), (9 * SECOND, {"capacity": "9 Mb/s"})],
         log=[(2 * SECOND, "capacity", "10 Mb/s")], answers=[],
         competitions={"cubic": before}, stays={"cubic": [(SECOND, 3 * SECOND // 2)]},
@@ -82,7 +82,7 @@ def killed(place: Path, out: Path) -> None:
     """Copy a session, and leave the copy; the lab knew of more than its parts had written."""
     parts(place, 8)
     one = Copying(place, out)
-    one.account(account(10).text())
+    one.account(account().text())
     while not copying.is_there(out):
         time.sleep(0.05)
     with pytest.raises(GamewayError, match="another gameway writes here"):
@@ -124,15 +124,62 @@ def test_a_killed_session_becomes_results_that_say_so(tmp_path: Path) -> None:
 def test_what_is_no_longer_recorded_leaves_nothing(tmp_path: Path) -> None:
     parts(tmp_path / "session", 4)
     one = Copying(tmp_path / "session", tmp_path / "above" / "out")
-    one.account(account(4).text())
+    one.account(account().text())
     one.drop()
     assert not (tmp_path / "above" / "out").exists()
     # Pressed again, all of it is there again.
-    one.account(account(4).text())
+    one.account(account().text())
     one.end()
     assert unfinished.complete(one.out) == pytest.approx(4.0, abs=0.02)
     with pytest.raises(GamewayError, match="holds results already"):
         copying.refuse_taken(one.out)
+
+
+def test_what_is_copied_each_second_is_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, out = tmp_path / "session", tmp_path / "out"
+    parts(place, 4)
+    whole = place / "parts" / "quic-client" / "own.parquet"
+    whole.parent.mkdir()
+    whole.write_bytes(b"half")
+    printed = place / "raw" / "ping.out"
+    printed.parent.mkdir()
+    printed.write_text("one\n", encoding="utf-8")
+    written: list[str] = []
+    put = copying._put
+
+    def noting(target: Path, content: bytes) -> None:
+        written.append(target.name)
+        put(target, content)
+
+    def copied() -> list[str]:
+        """Wait until a copying has begun and ended since."""
+        before = one.rounds
+        while one.rounds < before + 2:
+            time.sleep(0.01)
+        news = sorted(written)
+        written.clear()
+        return news
+
+    monkeypatch.setattr(copying, "_put", noting)
+    monkeypatch.setattr(copying, "COPY_S", 0.05)
+    one = Copying(place, out)
+    one.account("{}")
+    pieces = sorted(file.name for file in place.glob("parts/*/*.parquet"))
+    assert copied() == sorted(["account.json", *pieces])
+    assert copied() == []
+    with printed.open("a", encoding="utf-8") as more:
+        more.write("two\n")
+    write(place, "host", "host_frames.00001", rows(schema.HOST_FRAMES, frame=[1]))
+    whole.write_bytes(b"whole")
+    assert copied() == ["host_frames.00001.parquet", "own.parquet"]
+    one.account('{"title": "Played"}')
+    assert copied() == ["account.json"]
+    one.end()
+    there = out / folder.SESSION
+    assert (there / "raw" / "ping.out").read_bytes() == printed.read_bytes()
+    assert (there / "parts" / "quic-client" / "own.parquet").read_bytes() == b"whole"
 
 
 def test_a_file_that_is_no_account_is_told(tmp_path: Path) -> None:

@@ -44,7 +44,6 @@ class Account:
     controller: str
     """At the beginning."""
     traces: Traces
-    duration_ns: int
     epoch_wall_ns: int
     """The wall clock's time of the session's start."""
     ping_interval_ns: int | None
@@ -86,47 +85,52 @@ class Account:
                 f"is no account of a session ({error})", file=file, hint=hint
             ) from None
 
-    def session(self, place: Path) -> keeping.Session:
-        """Give what there is to keep of a session whose folders are in a place."""
+    def session(self, place: Path, duration_ns: int) -> keeping.Session:
+        """Give what there is to keep of a session that has ended, whose folders are in a place."""
         folders = [place / PARTS / name for name in self.folders]
-        parts = Parts(self.duration_ns, folders, self.competitions, self._pongs(place / RAW))
+        pongs = self._pongs(place / RAW, duration_ns)
+        parts = Parts(duration_ns, folders, self.competitions, pongs)
         # Of several stays the tables have one flow.
         whole = {name: [(all_[0][0], all_[-1][1])] for name, all_ in self.stays.items() if all_}
         played, again = (
             keeping.played(
-                self.first, self.controller, self.duration_ns, self.title,
+                self.first, self.controller, duration_ns, self.title,
                 keeping.Course(stays, dict(self.turns), self.traces),
             )
             for stays in (whole, self.stays)
         )  # fmt: skip
         return keeping.Session(played, again, parts, self.log, self.answers)
 
-    def cut(self, place: Path) -> None:
-        """End the session where the tables do that are in a place: it was not ended in order."""
+    def cut(self, place: Path) -> int:
+        """End the session where the tables do that are in a place; give when that is, ns.
+
+        It was not ended in order.
+        """
         link = [place / PARTS / LINK]
-        self.duration_ns = _end_ns(place, self.folders, self.duration_ns)
+        end_ns = _end_ns(place, self.folders)
         bins = schema.read(link, "bins", schema.BINS)
         for name, since_ns in self.there.items():
-            if since_ns >= self.duration_ns:
+            if since_ns >= end_ns:
                 continue
             before = self.competitions.get(name, Competition(0, []))
             carried = [*before.received, *_carried(bins, name, since_ns)]
             self.competitions[name] = Competition(before.start_ns, carried, before.sent)
-            self.stays[name] = [*self.stays.get(name, []), (since_ns, self.duration_ns)]
+            self.stays[name] = [*self.stays.get(name, []), (since_ns, end_ns)]
         self.there = {}
-        self.turns = [turn for turn in self.turns if turn[0] < self.duration_ns]
+        self.turns = [turn for turn in self.turns if turn[0] < end_ns]
         self.stays = {
             name: found
             for name, spans in self.stays.items()
-            if (found := [(a, min(b, self.duration_ns)) for a, b in spans if a < self.duration_ns])
+            if (found := [(a, min(b, end_ns)) for a, b in spans if a < end_ns])
         }
+        return end_ns
 
-    def _pongs(self, raw: Path) -> list[pings.Pong]:
+    def _pongs(self, raw: Path, duration_ns: int) -> list[pings.Pong]:
         file = raw / pings.OUT
         if self.ping_interval_ns is None or not file.is_file():
             return []
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        return pings.read(lines, self.epoch_wall_ns, self.ping_interval_ns, self.duration_ns)
+        return pings.read(lines, self.epoch_wall_ns, self.ping_interval_ns, duration_ns)
 
 
 WAYS = ("received", "sent")
@@ -136,10 +140,10 @@ def _intervals(rows: list[dict[str, Any]]) -> list[Interval]:
     return [Interval(**one) for one in rows]
 
 
-def _end_ns(place: Path, folders: list[str], latest_ns: int) -> int:
+def _end_ns(place: Path, folders: list[str]) -> int:
     """Until when there are tables: the link's, and the host's if a client was there to the end."""
     link = schema.read([place / PARTS / LINK], "summary", schema.SUMMARY)
-    end: int = min(latest_ns, *link["duration_ns"].tail(1).to_list() or [0])
+    end: int = (link["duration_ns"].tail(1).to_list() or [0])[0]
     parts = [place / PARTS / name for name in folders]
     sent = schema.read(parts, "host_frames", schema.HOST_FRAMES)["captured_ns"].max()
     if isinstance(sent, int) and end - NEAR_NS < sent < end:

@@ -7,14 +7,16 @@ second to where the session is kept, beside its account:
     OUT/session.partial/account.json, parts/PART/TABLE.NUMBER.parquet, raw/ping.out
 
 A file gets its name when it is whole and on the disk, as those of a result folder do
-(`gameway.sweep.folder`), whose lock is held meanwhile. At the end in order the result folder is
-written from the session's own files, then the copy is removed. After any other end `unfinished`
-makes the result folder of the copy.
+(`gameway.sweep.folder`), whose lock is held meanwhile; what ping printed is appended. A piece does
+not change once it has its name, so each second costs what is new in it, not what there is. At the
+end in order the result folder is written from the session's own files, then the copy is removed.
+After any other end `unfinished` makes the result folder of the copy.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 WRITE_INTERVAL = "2 s"
 """How often parts write what they have."""
 COPY_S = 1.0
+TABLE = ".parquet"
+PIECE = re.compile(r"\.\d+\.parquet$")
 
 
 @dataclass
@@ -47,8 +51,15 @@ class Copying:
     """Where the session is kept."""
     problem: str | None = None
     """Why the last copying failed."""
+    rounds: int = 0
+    """How often all was looked at."""
     _account: str | None = None
-    _copied: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    _written: str | None = None
+    """The account that is on the disk."""
+    _copied: dict[Path, tuple[int, int] | None] = field(default_factory=dict)
+    """Time and size of each; None of a piece, which does not change."""
+    _pinged: int = 0
+    """Bytes of what ping printed that are copied."""
     _ending: Event = field(default_factory=Event)
     _held: ExitStack = field(default_factory=ExitStack)
     _thread: Thread | None = None
@@ -76,6 +87,7 @@ class Copying:
         if self._thread is not None or self._copied:
             self.end()
             self._copied.clear()
+            self._pinged, self._written = 0, None
             remove(self.out)
             with suppress(OSError):
                 (self.out / RUNS).rmdir()
@@ -90,32 +102,65 @@ class Copying:
                 self.problem = None
             except OSError as error:
                 self.problem = f"the session cannot be written to {self.out}: {error.strerror}"
+            self.rounds += 1
             if ends:
                 return
 
     def _copy(self) -> None:
         target = self.out / folder.SESSION
         text = self._account
-        for file in _written(self.place):
-            found = file.stat()
-            state = (found.st_mtime_ns, found.st_size)
-            if self._copied.get(file) != state:
-                _put(target / file.relative_to(self.place), file.read_bytes())
-                self._copied[file] = state
-        # It names no folder whose tables are not there.
-        if text is not None:
-            _put(target / FILE, text.encode())
-        user = caller()
-        if user is not None:
-            user.give(target)
+        made: list[Path] = []
+        try:
+            made.extend(self._copy_pieces(target))
+            made.extend(self._copy_pings(target))
+            # It names no folder whose tables are not there.
+            if text is not None and text is not self._written:
+                _put(target / FILE, text.encode())
+                self._written = text
+                made += [target, target / FILE]
+        finally:
+            user = caller()
+            if user is not None:
+                for one in made:
+                    user.give_one(one)
+
+    def _copy_pieces(self, target: Path) -> Iterator[Path]:
+        """Copy tables and pieces of tables that came; give them, and folders made for them."""
+        for part in sorted((self.place / PARTS).iterdir()):
+            if not part.is_dir():
+                continue
+            own = target / PARTS / part.name
+            for file in sorted(part.iterdir()):
+                if file.suffix != TABLE or self._copied.get(file, ()) is None:
+                    continue
+                state = None if PIECE.search(file.name) else _state(file)
+                if state is None or self._copied.get(file) != state:
+                    _put(own / file.name, file.read_bytes())
+                    self._copied[file] = state
+                    yield from (target, own.parent, own, own / file.name)
+
+    def _copy_pings(self, target: Path) -> Iterator[Path]:
+        """Append what ping has printed since."""
+        file, copy = self.place / RAW / pings.OUT, target / RAW / pings.OUT
+        if not file.is_file():
+            return
+        with file.open("rb") as printed:
+            printed.seek(self._pinged)
+            new = printed.read()
+        if new:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            with copy.open("ab") as there:
+                there.truncate(self._pinged)
+                there.write(new)
+                there.flush()
+                os.fsync(there.fileno())
+            self._pinged += len(new)
+            yield from (target, copy.parent, copy)
 
 
-def _written(place: Path) -> Iterator[Path]:
-    """Give the pieces of tables, tables of parts that write them at once, and what ping printed."""
-    yield from (place / PARTS).glob("*/*.parquet")
-    ping = place / RAW / pings.OUT
-    if ping.is_file():
-        yield ping
+def _state(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size
 
 
 def _put(target: Path, content: bytes) -> None:

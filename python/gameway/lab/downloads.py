@@ -181,6 +181,10 @@ class Downloads:
             if visit.client is not None and not visit.is_video
         }
 
+    def changes(self) -> tuple[object, ...]:
+        """Give what differs once one has come or gone, and in no other case."""
+        return sum(map(len, self.gone.values())), tuple(self.since().items())
+
     def folders(self) -> list[Path]:
         """Give the folders of parts with tables."""
         return [one for visits in self.gone.values() for visit in visits for one in visit.folders]

@@ -120,6 +120,8 @@ class Session:
         self.link: Process | None = None
         self.pinging: Process | None = None
         self.copying = Copying(folder, self._out())
+        self.copied: tuple[object, ...] | None = None
+        """What had changed when the account was copied last."""
 
     def carry_out(self) -> int:
         """Start all, let it go by, end it, and keep it if that is wanted."""
@@ -145,7 +147,7 @@ class Session:
         link.close()
         self._end_parts()
         if desk.keep:
-            self._keep(self._account(desk, controller, duration_ns))
+            self._keep(self._account(desk, controller), duration_ns)
         self.copying.drop()
         return code
 
@@ -246,22 +248,25 @@ class Session:
         """Have the session on the disk as it goes, while it is to be kept."""
         if not desk.keep:
             self.copying.drop()
+            self.copied = None
             return
-        now_ns = time.monotonic_ns() - self.place.epoch_ns
+        # It grows with all downloads that have ended, so it is made anew only where it differs.
+        changes = (len(desk.log), tuple(desk.answers.items()), self.downloads.changes())
         try:
-            self.copying.account(self._account(desk, controller, now_ns).text())
+            if changes != self.copied:
+                self.copying.account(self._account(desk, controller).text())
+                self.copied = changes
         except GamewayError as error:
             desk.note = str(error)
         desk.note = self.copying.problem or desk.note
 
-    def _account(self, desk: Desk, controller: str, duration_ns: int) -> Account:
+    def _account(self, desk: Desk, controller: str) -> Account:
         """Give what is known of the session now."""
         return Account(
             title=self.scenario.title if self.scenario is not None else TITLE,
             first=self.first,
             controller=controller,
             traces=self.traces,
-            duration_ns=duration_ns,
             epoch_wall_ns=time.time_ns() - time.monotonic_ns() + self.place.epoch_ns,
             ping_interval_ns=self.plan.ping_interval_ns,
             folders=[LINK, "host", *(one.name for one in self.downloads.folders())],
@@ -273,14 +278,14 @@ class Session:
             there=self.downloads.since(),
         )
 
-    def _keep(self, account: Account) -> None:
+    def _keep(self, account: Account, duration_ns: int) -> None:
         """Write the result folder and its report."""
         from gameway import report  # noqa: PLC0415 (heavy; play must be quick)
 
         self.copying.end()
         out = self.copying.out
         with owns(out):
-            results = keeping.keep(account.session(self.parts.parent), out)
+            results = keeping.keep(account.session(self.parts.parent, duration_ns), out)
             copying.remove(out)
             page = results.path / "report.html"
             report.write(results, page, save_files=False)

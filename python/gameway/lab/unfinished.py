@@ -27,8 +27,8 @@ def complete(out: Path) -> float | None:
     with folder.locked(out):
         place = out / folder.SESSION
         account = Account.read(place / FILE)
-        account.cut(place)
+        duration_ns = account.cut(place)
     with owns(out):
-        keeping.keep(account.session(place), out, ended_early=True)
+        keeping.keep(account.session(place, duration_ns), out, ended_early=True)
         copying.remove(out)
-    return account.duration_ns / 1e9
+    return duration_ns / 1e9
