@@ -52,6 +52,7 @@ def host(config: dict[str, Any]) -> None:
         stream = own_stream["name"]
         rows.append({"stream": stream, "frame": frame, "captured_ns": due, "packets": PACKETS,
                      "payload_bytes": PACKETS * SIZE, "wire_bytes": PACKETS * (SIZE + 28),
+                     "repair_bytes": 0,
                      "encode_ns": 4_000_000, "first_sent_ns": sent,
                      "last_sent_ns": now(config)})  # fmt: skip
     write(config, "host_frames", rows, schema.HOST_FRAMES)

@@ -214,11 +214,11 @@ def test_the_links_packets_are_of_frames_by_their_timestamps(tmp_path: Path) -> 
     packets.add(tmp_path, capture, "10.77.0.1")
     hosts = pl.read_parquet(tmp_path / "host_frames.parquet")
     assert hosts.schema == pl.Schema(schema.HOST_FRAMES)
-    columns = ("wire_bytes", "packets", "first_sent_ns", "last_sent_ns")
+    columns = ("wire_bytes", "repair_bytes", "packets", "first_sent_ns", "last_sent_ns")
     of = {row["frame"]: tuple(row[name] for name in columns) for row in hosts.to_dicts()}
-    assert of[10] == (4000, 3, 10, 30)
-    assert of[11] == (1000, 1, 40, 40)
-    assert of[12] == (None, None, None, None)
+    assert of[10] == (4000, 1000, 3, 10, 30)
+    assert of[11] == (1000, 0, 1, 40, 40)
+    assert of[12] == (None,) * 5
     clients = pl.read_parquet(tmp_path / "client_frames.parquet")
     received = dict(clients.select("frame", "received_packets").rows())
     assert (received[10], received[11]) == (2, None)

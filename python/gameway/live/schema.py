@@ -82,7 +82,8 @@ HOST_FRAMES: Schema = {
     "stream": NAME, "session": pl.UInt32, "frame": pl.UInt32,
     "captured_ns": pl.Int64, "target_bps": pl.UInt64,
     "encoder_target_bps": pl.UInt64, "payload_bytes": pl.UInt32, "wire_bytes": pl.UInt32,
-    "packets": pl.UInt16, "key_frame": pl.Boolean, "encode_ns": pl.Int64,
+    "repair_bytes": pl.UInt32, "packets": pl.UInt16, "key_frame": pl.Boolean,
+    "encode_ns": pl.Int64,
     "first_sent_ns": pl.Int64, "last_sent_ns": pl.Int64,
 }  # fmt: skip
 CLIENT_FRAMES: Schema = {

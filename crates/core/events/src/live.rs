@@ -23,6 +23,8 @@ record! {
         payload_bytes: u32,
         /// All its packets, with headers and repair.
         wire_bytes: u32,
+        /// Of that, repair packets that left with it.
+        repair_bytes: u32,
         /// How many packets, with repair.
         packets: u16,
         /// Whether it refers to no other.

@@ -178,6 +178,12 @@ impl Train {
         };
         Bytes::new(payload) + self.overhead.packet * u64::from(self.packets())
     }
+    /// Of these bytes, those of repair packets.
+    #[must_use]
+    pub fn repair_size(&self) -> Bytes {
+        let media = self.overhead.packet * u64::from(self.media_packets());
+        self.wire_size().saturating_sub(self.payload() + media)
+    }
     /// The packet at `index`, which must be below [`Self::packets`].
     #[must_use]
     pub fn packet(&self, index: u16) -> PacketPlan {

@@ -22,6 +22,8 @@ pub enum SenderEvent {
         payload: Bytes,
         /// All its packets, headers and repair included.
         wire_size: Bytes,
+        /// Of that, repair packets; what is sent again later is not known yet.
+        repair_size: Bytes,
         /// How many packets that is.
         packets: u16,
         /// Whether it is a key frame.

@@ -66,6 +66,7 @@ def add(folder: Path, capture: Path, address: str) -> None:
         .group_by("frame")
         .agg(
             wire_bytes=pl.col("size").sum(),
+            repair_bytes=pl.col("size").filter(~media).sum(),
             packets=media.sum(),
             first_sent_ns=pl.col("at_ns").filter(media).min(),
             last_sent_ns=pl.col("at_ns").filter(media).max(),

@@ -164,7 +164,7 @@ def _host_rows(
         sample = told.sent[max(bisect_right(sampled, one.at) - 1, 0)] if sampled else NOTHING
         yield (
             name, number, at[number], _whole(sample.available),
-            _whole(sample.target), one.bytes, None, None, one.key,
+            _whole(sample.target), one.bytes, None, None, None, one.key,
             clock.ns(one.at) - at[number], None, None,
         )  # fmt: skip
 

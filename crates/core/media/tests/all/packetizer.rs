@@ -39,6 +39,7 @@ fn a_frame_cut_elsewhere_keeps_its_packets() {
     assert_eq!(train.media_packets(), 3);
     assert_eq!(train.payload(), Bytes::new(2_030));
     assert_eq!(train.wire_size(), Bytes::new(2_030 + 2 * 1_202 + 5 * 70));
+    assert_eq!(train.repair_size(), Bytes::new(2 * (1_202 + 70)));
     let most = usize::from(MAX_MEDIA_PACKETS);
     for (packets, media, fits) in [
         (0, 0, false),
@@ -68,7 +69,9 @@ proptest! {
         prop_assert!((payload.div_ceil(1_200)) == media.len() as u64, "no more packets than needed");
         let repair = packets.iter().skip(media.len());
         prop_assert!(repair.clone().all(|p| p.repair && u64::from(p.payload) == *most));
-        prop_assert_eq!(repair.count() as u64, (media.len() as u64 * share).div_ceil(100));
+        prop_assert_eq!(repair.clone().count() as u64, (media.len() as u64 * share).div_ceil(100));
+        let of_repair: u64 = repair.map(|p| u64::from(p.payload) + 48).sum();
+        prop_assert_eq!(train.repair_size(), Bytes::new(of_repair));
         let wire: u64 = packets.iter().map(|p| u64::from(p.payload) + 48).sum();
         prop_assert_eq!(train.wire_size(), Bytes::new(wire));
     }

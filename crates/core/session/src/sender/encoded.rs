@@ -22,6 +22,17 @@ pub(super) struct Begun {
     pub(super) first_sent: Option<Instant>,
 }
 
+/// How large a frame is that was cut.
+#[derive(Debug, Clone, Copy)]
+struct FrameSize {
+    payload: Bytes,
+    /// On the wire, with repair.
+    wire: Bytes,
+    /// Of that, repair packets.
+    repair: Bytes,
+    packets: u16,
+}
+
 /// What a model made of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFrame {
@@ -75,7 +86,12 @@ impl Sender {
             self.waiting.push_back(target.requests.probes_per_frame);
         }
         let frame = self.next_frame;
-        let size = (train.payload(), train.wire_size(), train.packets());
+        let size = FrameSize {
+            payload: train.payload(),
+            wire: train.wire_size(),
+            repair: train.repair_size(),
+            packets: train.packets(),
+        };
         let event = self.frame_made((request, target), size, key_frame);
         let counts = (train.media_packets(), train.packets());
         let reference = (key_frame, request.refers_back);
@@ -105,7 +121,9 @@ impl Sender {
             return;
         };
         let frame = self.next_frame;
-        let size = (begun.payload, begun.wire_size, begun.packets);
+        // Repair comes behind the last slice.
+        let (payload, wire) = (begun.payload, begun.wire_size);
+        let size = FrameSize { payload, wire, repair: Bytes::ZERO, packets: begun.packets };
         let event = self.frame_made((request, target), size, begun.key_frame);
         if self.is_controlled(frame) {
             self.controller.on_frame(now, &event);
@@ -165,11 +183,11 @@ impl Sender {
         }
     }
 
-    /// Numbers the frame and tells of it; its size is that of its payload, on the wire, and in packets.
+    /// Numbers the frame and tells of it.
     fn frame_made(
         &mut self,
         (request, target): (EncodeRequest, Target),
-        (payload, wire_size, packets): (Bytes, Bytes, u16),
+        size: FrameSize,
         key_frame: bool,
     ) -> FrameSent {
         let frame = self.next_frame;
@@ -180,12 +198,13 @@ impl Sender {
             captured: request.captured,
             target: target.bitrate,
             encoder_target: request.rate,
-            payload,
-            wire_size,
-            packets,
+            payload: size.payload,
+            wire_size: size.wire,
+            repair_size: size.repair,
+            packets: size.packets,
             key_frame,
         });
-        FrameSent::new(frame, target.bitrate, wire_size, packets.into())
+        FrameSent::new(frame, target.bitrate, size.wire, size.packets.into())
     }
 
     fn tell_first_sent(&mut self, frame: FrameId, begun: Option<Begun>) {

@@ -56,11 +56,14 @@ fn the_wire_carries_payload_and_48_bytes_for_each_packet_and_keeps_to_the_target
     }
     let budget = plain_target().bitrate * INTERVAL;
     for event in &stream.sender_events {
-        let SenderEvent::FrameEncoded { frame, payload, wire_size, packets, .. } = *event else {
+        let SenderEvent::FrameEncoded { frame, payload, wire_size, repair_size, packets, .. } =
+            *event
+        else {
             continue;
         };
         assert_eq!(on_wire[&frame], (wire_size, payload, packets));
         assert_eq!(wire_size, payload + HEADER * u64::from(packets));
+        assert_eq!(repair_size, Bytes::ZERO);
         assert!(wire_size <= budget && budget - wire_size <= HEADER, "{wire_size} of {budget}");
         assert_eq!(packets, PACKETS);
     }

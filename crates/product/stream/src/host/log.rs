@@ -119,6 +119,7 @@ impl HostLog {
                 encoder_target,
                 payload,
                 wire_size,
+                repair_size,
                 packets,
                 key_frame,
             } => {
@@ -131,6 +132,7 @@ impl HostLog {
                     encoder_target_bps: encoder_target.as_bps(),
                     payload_bytes: payload.get() as u32,
                     wire_bytes: wire_size.get() as u32,
+                    repair_bytes: repair_size.get() as u32,
                     packets,
                     key_frame,
                     encode_ns: (now - captured).as_nanos(),

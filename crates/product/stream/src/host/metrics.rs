@@ -50,7 +50,8 @@ struct Figures {
     frames: Counter,
     key_frames: Counter,
     packets: Counter,
-    media: Counter,
+    on_wire: Counter,
+    repair: Counter,
     shown: Counter,
     target: Gauge,
     picture: Real,
@@ -99,7 +100,8 @@ impl Metrics {
         figures.frames.inc();
         figures.key_frames.inc_by(frame.key_frame.into());
         figures.packets.inc_by(frame.packets.into());
-        figures.media.inc_by(frame.wire_bytes.into());
+        figures.on_wire.inc_by(frame.wire_bytes.into());
+        figures.repair.inc_by(frame.repair_bytes.into());
         figures.target.set(i64::try_from(frame.target_bps).unwrap_or(i64::MAX));
         figures.encode.observe(seconds(frame.encode_ns));
         if let (Some(first), Some(last)) = (frame.first_sent_ns, frame.last_sent_ns) {
@@ -185,7 +187,8 @@ impl Figures {
             frames: Counter::default(),
             key_frames: Counter::default(),
             packets: Counter::default(),
-            media: Counter::default(),
+            on_wire: Counter::default(),
+            repair: Counter::default(),
             shown: Counter::default(),
             target: Gauge::default(),
             picture: Real::default(),
@@ -205,8 +208,10 @@ impl Figures {
         to.register("frames", "Frames that were encoded and left or were given up", own.frames);
         to.register("key_frames", "Of these, key frames", own.key_frames);
         to.register("frame_packets", "Packets of frames, with repair", own.packets);
-        let media = "Of these packets on the wire, with headers";
-        to.register_with_unit("frame", media, Unit::Bytes, own.media);
+        let on_wire = "Of these packets on the wire, with headers";
+        to.register_with_unit("frame", on_wire, Unit::Bytes, own.on_wire);
+        let repair = "Of these bytes, those of repair packets that left with the frame";
+        to.register_with_unit("frame_repair", repair, Unit::Bytes, own.repair);
         to.register("frames_shown", "Frames that a browser's page says it has shown", own.shown);
         let target = "The newest target of the controller, on the wire, in bits per second";
         to.register("target_bits_per_second", target, own.target);
@@ -248,6 +253,7 @@ mod tests {
             encoder_target_bps: 7_000_000,
             payload_bytes: 10_000,
             wire_bytes: 11_000,
+            repair_bytes: 1_200,
             packets: 9,
             key_frame: number == 0,
             encode_ns: 3_000_000,
@@ -296,6 +302,7 @@ mod tests {
             "gameway_key_frames_total 1",
             "gameway_frame_packets_total 18",
             "gameway_frame_bytes_total 22000",
+            "gameway_frame_repair_bytes_total 2400",
             "gameway_frames_shown_total 2",
             "gameway_target_bits_per_second 8000000",
             "gameway_picture_size 0.75",

@@ -106,6 +106,7 @@ mod tests {
             encoder_target: Rate::from_mbps(4),
             payload: Bytes::new(1_000 + frame),
             wire_size: Bytes::new(1_100),
+            repair_size: Bytes::ZERO,
             packets: 1,
             key_frame: false,
         }
