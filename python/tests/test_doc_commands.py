@@ -11,6 +11,7 @@ Four sorts, in the order of how much they prove:
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -327,10 +328,11 @@ UNDRAWN = (str(TESTS / "undrawn.py"),)
 
 
 def finished(
-    command: str, folder: Path, *, program: tuple[str, ...] = GAMEWAY, within: int = 100
-) -> str:
+    command: str, folder: Path, *, program: tuple[str, ...] = GAMEWAY, within: int = 100,
+    inside: tuple[str, ...] = (),
+) -> str:  # fmt: skip
     """Run a command as a reader does; give what it printed."""
-    words = [sys.executable, *program, *shlex.split(command)[1:]]
+    words = [*inside, sys.executable, *program, *shlex.split(command)[1:]]
     done = subprocess.run(
         words, cwd=folder, capture_output=True, text=True, check=False, timeout=within
     )
@@ -418,9 +420,17 @@ def passed(command: str, folder: Path) -> str:
     """What a command behind a link prints; iperf3 listens outside where it is used."""
     if "iperf3" not in command:
         return finished(command, folder)
-    server = subprocess.Popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
+    # In a namespace of its own: the port that a reader's iperf3 has is other tests', too.
+    space = f"gw-doc-{os.getpid()}"
+    inside = ("nsenter", f"--net=/run/netns/{space}")
+    subprocess.run(["ip", "netns", "add", space], check=True)
     try:
-        return finished(command, folder)
+        subprocess.run([*inside, "ip", "link", "set", "lo", "up"], check=True)
+        server = subprocess.Popen([*inside, "iperf3", "-s"], stdout=subprocess.DEVNULL)
+        try:
+            return finished(command, folder, inside=inside)
+        finally:
+            server.terminate()
+            server.wait()
     finally:
-        server.terminate()
-        server.wait()
+        subprocess.run(["ip", "netns", "del", space], check=True)
