@@ -56,8 +56,10 @@ class Copying:
     _account: str | None = None
     _written: str | None = None
     """The account that is on the disk."""
-    _copied: dict[Path, tuple[int, int] | None] = field(default_factory=dict)
-    """Time and size of each; None of a piece, which does not change."""
+    _pieces: dict[Path, set[str]] = field(default_factory=dict)
+    """Names of the pieces that are copied, by the folder of their part."""
+    _tables: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    """Tables that are copied and in no pieces, with time and size."""
     _pinged: int = 0
     """Bytes of what ping printed that are copied."""
     _ending: Event = field(default_factory=Event)
@@ -84,9 +86,10 @@ class Copying:
 
     def drop(self) -> None:
         """End the copying and remove the copy; what else is in the folder stays."""
-        if self._thread is not None or self._copied:
+        if self._thread is not None or self._pieces:
             self.end()
-            self._copied.clear()
+            self._pieces.clear()
+            self._tables.clear()
             self._pinged, self._written = 0, None
             remove(self.out)
             with suppress(OSError):
@@ -130,14 +133,20 @@ class Copying:
             if not part.is_dir():
                 continue
             own = target / PARTS / part.name
-            for file in sorted(part.iterdir()):
-                if file.suffix != TABLE or self._copied.get(file, ()) is None:
+            known = self._pieces.setdefault(part, set())
+            for name in sorted(set(os.listdir(part)) - known):  # noqa: PTH208 (an hour has thousands)
+                if not name.endswith(TABLE):
                     continue
-                state = None if PIECE.search(file.name) else _state(file)
-                if state is None or self._copied.get(file) != state:
-                    _put(own / file.name, file.read_bytes())
-                    self._copied[file] = state
-                    yield from (target, own.parent, own, own / file.name)
+                file = part / name
+                if PIECE.search(name):
+                    _put(own / name, file.read_bytes())
+                    known.add(name)
+                elif self._tables.get(file) != (state := _state(file)):
+                    _put(own / name, file.read_bytes())
+                    self._tables[file] = state
+                else:
+                    continue
+                yield from (target, own.parent, own, own / name)
 
     def _copy_pings(self, target: Path) -> Iterator[Path]:
         """Append what ping has printed since."""
