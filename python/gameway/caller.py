@@ -32,12 +32,8 @@ class Caller:
     def give(self, place: Path) -> None:
         """Make this user the owner of what is root's in a folder, and of the folder."""
         for found in (place, *place.rglob("*")):
-            self.give_one(found)
-
-    def give_one(self, found: Path) -> None:
-        """Do the same for one file, or for a folder without what is in it."""
-        if found.lstat().st_uid == ROOT:
-            os.chown(found, self.user, self.group, follow_symlinks=False)
+            if found.lstat().st_uid == ROOT:
+                os.chown(found, self.user, self.group, follow_symlinks=False)
 
 
 def caller() -> Caller | None:

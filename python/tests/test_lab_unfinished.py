@@ -154,18 +154,15 @@ def test_what_is_copied_each_second_is_what_is_new(
         put(target, content)
 
     def copied() -> list[str]:
-        """Wait until a copying has begun and ended since."""
-        before = one.rounds
-        while one.rounds < before + 2:
-            time.sleep(0.01)
+        """Copy once; give what was written."""
+        one._copy()
         news = sorted(written)
         written.clear()
         return news
 
     monkeypatch.setattr(copying, "_put", noting)
-    monkeypatch.setattr(copying, "COPY_S", 0.05)
     one = Copying(place, out)
-    one.account("{}")
+    one._account = "{}"
     pieces = sorted(file.name for file in place.glob("parts/*/*.parquet"))
     assert copied() == sorted(["account.json", *pieces])
     assert copied() == []
@@ -174,12 +171,16 @@ def test_what_is_copied_each_second_is_what_is_new(
     write(place, "host", "host_frames.00001", rows(schema.HOST_FRAMES, frame=[1]))
     whole.write_bytes(b"whole")
     assert copied() == ["host_frames.00001.parquet", "own.parquet"]
-    one.account('{"title": "Played"}')
+    # The last piece is written anew until it is full.
+    write(place, "host", "host_frames.00001", rows(schema.HOST_FRAMES, frame=[1, 2]))
+    assert copied() == ["host_frames.00001.parquet"]
+    one._account = '{"title": "Played"}'
     assert copied() == ["account.json"]
-    one.end()
     there = out / folder.SESSION
     assert (there / "raw" / "ping.out").read_bytes() == printed.read_bytes()
     assert (there / "parts" / "quic-client" / "own.parquet").read_bytes() == b"whole"
+    last = pl.read_parquet(there / "parts" / "host" / "host_frames.00001.parquet")
+    assert last["frame"].to_list() == [1, 2]
 
 
 def test_a_file_that_is_no_account_is_told(tmp_path: Path) -> None:

@@ -7,16 +7,15 @@ second to where the session is kept, beside its account:
     OUT/session.partial/account.json, parts/PART/TABLE.NUMBER.parquet, raw/ping.out
 
 A file gets its name when it is whole and on the disk, as those of a result folder do
-(`gameway.sweep.folder`), whose lock is held meanwhile; what ping printed is appended. A piece does
-not change once it has its name, so each second costs what is new in it, not what there is. At the
-end in order the result folder is written from the session's own files, then the copy is removed.
-After any other end `unfinished` makes the result folder of the copy.
+(`gameway.sweep.folder`), whose lock is held meanwhile. The last piece of a table is written anew
+until it is full, and is copied anew then; what ping printed is appended. At the end in order the
+result folder is written from the session's own files, then the copy is removed. After any other end
+`unfinished` makes the result folder of the copy.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -31,14 +30,11 @@ from gameway.results import MANIFEST, RUNS
 from gameway.sweep import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 WRITE_INTERVAL = "2 s"
 """How often parts write what they have."""
 COPY_S = 1.0
-TABLE = ".parquet"
-PIECE = re.compile(r"\.\d+\.parquet$")
 
 
 @dataclass
@@ -51,15 +47,11 @@ class Copying:
     """Where the session is kept."""
     problem: str | None = None
     """Why the last copying failed."""
-    rounds: int = 0
-    """How often all was looked at."""
     _account: str | None = None
     _written: str | None = None
     """The account that is on the disk."""
-    _pieces: dict[Path, set[str]] = field(default_factory=dict)
-    """Names of the pieces that are copied, by the folder of their part."""
-    _tables: dict[Path, tuple[int, int]] = field(default_factory=dict)
-    """Tables that are copied and in no pieces, with time and size."""
+    _copied: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    """Time and size of each piece of a table, as it was copied."""
     _pinged: int = 0
     """Bytes of what ping printed that are copied."""
     _ending: Event = field(default_factory=Event)
@@ -86,10 +78,9 @@ class Copying:
 
     def drop(self) -> None:
         """End the copying and remove the copy; what else is in the folder stays."""
-        if self._thread is not None or self._pieces:
+        if self._thread is not None or self._copied:
             self.end()
-            self._pieces.clear()
-            self._tables.clear()
+            self._copied.clear()
             self._pinged, self._written = 0, None
             remove(self.out)
             with suppress(OSError):
@@ -105,71 +96,46 @@ class Copying:
                 self.problem = None
             except OSError as error:
                 self.problem = f"the session cannot be written to {self.out}: {error.strerror}"
-            self.rounds += 1
             if ends:
                 return
 
     def _copy(self) -> None:
         target = self.out / folder.SESSION
         text = self._account
-        made: list[Path] = []
-        try:
-            made.extend(self._copy_pieces(target))
-            made.extend(self._copy_pings(target))
-            # It names no folder whose tables are not there.
-            if text is not None and text is not self._written:
-                _put(target / FILE, text.encode())
-                self._written = text
-                made += [target, target / FILE]
-        finally:
-            user = caller()
-            if user is not None:
-                for one in made:
-                    user.give_one(one)
+        # Pieces of tables, and tables of parts that write them at once.
+        for file in (self.place / PARTS).glob("*/*.parquet"):
+            found = file.stat()
+            state = (found.st_mtime_ns, found.st_size)
+            if self._copied.get(file) != state:
+                _put(target / file.relative_to(self.place), file.read_bytes())
+                self._copied[file] = state
+        self._copy_pings(target / RAW / pings.OUT)
+        # It names no folder whose tables are not there.
+        if text is not None and text is not self._written:
+            _put(target / FILE, text.encode())
+            self._written = text
+        user = caller()
+        if user is not None:
+            user.give(target)
 
-    def _copy_pieces(self, target: Path) -> Iterator[Path]:
-        """Copy tables and pieces of tables that came; give them, and folders made for them."""
-        for part in sorted((self.place / PARTS).iterdir()):
-            if not part.is_dir():
-                continue
-            own = target / PARTS / part.name
-            known = self._pieces.setdefault(part, set())
-            for name in sorted(set(os.listdir(part)) - known):  # noqa: PTH208 (an hour has thousands)
-                if not name.endswith(TABLE):
-                    continue
-                file = part / name
-                if PIECE.search(name):
-                    _put(own / name, file.read_bytes())
-                    known.add(name)
-                elif self._tables.get(file) != (state := _state(file)):
-                    _put(own / name, file.read_bytes())
-                    self._tables[file] = state
-                else:
-                    continue
-                yield from (target, own.parent, own, own / name)
-
-    def _copy_pings(self, target: Path) -> Iterator[Path]:
+    def _copy_pings(self, copy: Path) -> None:
         """Append what ping has printed since."""
-        file, copy = self.place / RAW / pings.OUT, target / RAW / pings.OUT
+        file = self.place / RAW / pings.OUT
         if not file.is_file():
             return
         with file.open("rb") as printed:
             printed.seek(self._pinged)
             new = printed.read()
-        if new:
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            with copy.open("ab") as there:
-                there.truncate(self._pinged)
-                there.write(new)
-                there.flush()
-                os.fsync(there.fileno())
-            self._pinged += len(new)
-            yield from (target, copy.parent, copy)
-
-
-def _state(file: Path) -> tuple[int, int]:
-    found = file.stat()
-    return found.st_mtime_ns, found.st_size
+        if not new:
+            return
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with copy.open("ab") as there:
+            # What a full disk let in of the last try.
+            there.truncate(self._pinged)
+            there.write(new)
+            there.flush()
+            os.fsync(there.fileno())
+        self._pinged += len(new)
 
 
 def _put(target: Path, content: bytes) -> None:
