@@ -4,7 +4,8 @@
 
 Real programs talk through an emulated path; of each flow the times, sizes and directions of its
 packets are kept, and nothing of their content. Needs root, a build for live runs, nginx, curl,
-iperf3, tshark, Chromium and Playwright.
+iperf3, tshark, Chromium and Playwright; `search` needs the example `spinning` (cargo build
+--release -p gameway-download --example spinning).
 
 | scene | who talks |
 |---|---|
@@ -13,6 +14,7 @@ iperf3, tshark, Chromium and Playwright.
 | call | two Chromiums that call each other by WebRTC, with fake cameras and microphones |
 | camera | a Chromium that shows its fake camera to another one, which only watches |
 | web | Chromium loading pages of nginx one after the other, curl, a call's worth of UDP by iperf3 |
+| search | downloads by quinn in front of a queue that drops what they probe the MTU with |
 
 A file has one flow: packets as `microseconds since the one before, bytes of IP` by unsigned LEB128,
 the latter doubled, with the lowest bit set if the packet goes to the home; zlib around all of it.
@@ -25,7 +27,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,10 +45,16 @@ HERE = Path(__file__).resolve().parent
 OUT = HERE.parents[1] / "crates" / "core" / "gateway" / "tests" / "recorded"
 GAMEWAY = (sys.executable, "-m", "gameway")
 LINK = ("--capacity", "60 Mb/s", "--rtt", "20 ms", "--size", "300000 B")
+SMALL_LINK = ("--capacity", "20 Mb/s", "--rtt", "30 ms", "--size", "30000 B")
+SPINNING = HERE.parents[1] / "target" / "release" / "examples" / "spinning"
 KEPT_S = 9.0
 """Of a flow: thirty looks of the classifier."""
 MIN_PACKETS = 400
 """Of a flow that is worth keeping; of pages all flows are kept as one."""
+MIN_GAME_MBPS = 2.5
+"""Above the least rate of a game."""
+MIN_STEP = 20
+"""Bytes by which quinn ends its search (MtuDiscoveryConfig)."""
 FLAGS = [
     "--no-sandbox", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
     "--disable-features=WebRtcHideLocalIpsWithMdns", "--autoplay-policy=no-user-gesture-required",
@@ -98,10 +106,10 @@ def run(*words: str, **more: Any) -> str:
 
 
 @contextmanager
-def behind(pcap: Path) -> Iterator[tuple[str, str]]:
+def behind(pcap: Path, path: tuple[str, ...] = LINK) -> Iterator[tuple[str, str]]:
     """Give a namespace behind the path, and the address of this machine for it."""
     say = "echo $GAMEWAY_OUTSIDE; ip netns identify; read -r end; exit 0"
-    words = [*GAMEWAY, "link", *LINK, "--pcap", str(pcap), "--", "sh", "-c", say]
+    words = [*GAMEWAY, "link", *path, "--pcap", str(pcap), "--", "sh", "-c", say]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as link:
         assert link.stdin is not None
@@ -112,15 +120,15 @@ def behind(pcap: Path) -> Iterator[tuple[str, str]]:
         link.wait(30)
 
 
-def flows(pcap: Path) -> dict[tuple[str, ...], list[Packet]]:
-    """Give the packets of each flow; the home is who is behind the path."""
+def flows(pcap: Path, end: str = "client") -> dict[tuple[str, ...], list[Packet]]:
+    """Give the packets of each flow at an end of the path; the home is who is behind it."""
     fields = ["frame.time_epoch", "frame.len", "ip.src", "ipv6.src", "ip.dst", "ipv6.dst",
               "udp.srcport", "udp.dstport", "tcp.srcport", "tcp.dstport"]  # fmt: skip
     asked = [word for field in fields for word in ("-e", field)]
     # A capture has each packet at both ends of the path.
-    at_home = 'frame.interface_name == "client"'
+    at_end = f'frame.interface_name == "{end}"'
     told = run(
-        "tshark", "-r", str(pcap), "-Y", at_home, "-T", "fields", "-E", "occurrence=f", *asked
+        "tshark", "-r", str(pcap), "-Y", at_end, "-T", "fields", "-E", "occurrence=f", *asked
     )
     found: dict[tuple[str, ...], list[Packet]] = defaultdict(list)
     for line in told.splitlines():
@@ -136,10 +144,11 @@ def flows(pcap: Path) -> dict[tuple[str, ...], list[Packet]]:
     return found
 
 
-def written(name: str, packets: list[Packet]) -> None:
-    """Keep the last seconds of a flow: times, sizes and directions."""
+def written(name: str, packets: list[Packet], *, first: bool = False) -> None:
+    """Keep the last seconds of a flow, or its first: times, sizes and directions."""
     packets = sorted(packets)
-    packets = [packet for packet in packets if packet[0] > packets[-1][0] - KEPT_S]
+    since = packets[0][0] if first else packets[-1][0] - KEPT_S
+    packets = [packet for packet in packets if since <= packet[0] <= since + KEPT_S]
     begin = packets[0][0]
     data, before = bytearray(), 0
     for at, size, to_home in packets:
@@ -288,6 +297,28 @@ def web(folder: Path) -> None:
     written("udp-at-a-constant-rate", largest(found, "udp")[0])
 
 
+def search(folder: Path) -> None:
+    """Downloads by quinn, until one stays below the largest packet that it tried."""
+    for _ in range(40):
+        pcap, certificate = folder / "search.pcapng", folder / "certificate.der"
+        with behind(pcap, SMALL_LINK) as (space, outside):
+            ends = [outside, "27964", str(certificate), "on"]
+            server = [str(SPINNING), "server", *ends]
+            with subprocess.Popen(server, stdout=subprocess.PIPE) as serving:
+                assert serving.stdout is not None
+                serving.stdout.readline()
+                client = [str(SPINNING), "client", *ends, "4", str(int(KEPT_S))]
+                run("ip", "netns", "exec", space, *client)
+                serving.terminate()
+        for packets in largest(flows(pcap, "server"), "udp"):
+            sizes = Counter(size for _, size, to_home in packets if to_home)
+            rate = sum(size * count for size, count in sizes.items()) * 8e-6 / KEPT_S
+            if rate > MIN_GAME_MBPS and sizes.most_common(1)[0][0] + MIN_STEP < max(sizes):
+                written("download-over-quic-below-its-probes", packets, first=True)
+                return
+    raise SystemExit("each download went on with the largest packet that it tried: try again")
+
+
 def main() -> None:
     """Record what is asked for, or everything."""
     OUT.mkdir(parents=True, exist_ok=True)
@@ -297,6 +328,7 @@ def main() -> None:
         "call": lambda folder: call("call", folder, both=True),
         "camera": lambda folder: call("camera", folder, both=False),
         "web": web,
+        "search": search,
     }
     for name in sys.argv[1:] or scenes:
         with TemporaryDirectory() as folder:

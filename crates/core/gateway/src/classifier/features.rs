@@ -7,6 +7,7 @@
 //! | rate of the picture | 2 Mb/s | 1 Mb/s | calls take 0.8 to 1.9 Mb/s (MacMillan et al., IMC 2021); OnLive 4.6 (Table II of Bujari et al.), today's services 10 to 20 (Lyu et al., arXiv 2401.06366) |
 //! | spans of 64 ms with data, of 16 | 15 | 15 | two frames at 30 a second: one such stall in a second is bad luck, two are a pause |
 //! | packets that are not full, and no acknowledgements | 15 a second | 15 a second | every other frame at 30 a second ends in one |
+//! | the same, in three quarters of the window | 2 | 2 | half of what every other frame at 30 a second leaves; what a download sends again, packed for an earlier MTU, comes at once |
 //! | rhythm | a line, or even | not asked | [`super::spectrum`]; queues and pacers smear it when the path is full |
 //! | even: coefficient of variation of the 64 ms spans | 0.4 | | 600 packets a second at random have 0.16, and 0.37 if their rate doubles in the window; a page or a window of TCP has 1: the middle, on a scale of ratios |
 //! | even: packets that are not full | half | | a frame cut evenly leaves its packets less than full, but by little if it has hundreds; a download leaves none |
@@ -29,6 +30,7 @@ const RATE_TO_BECOME: Rate = Rate::from_mbps(2);
 const RATE_TO_REMAIN: Rate = Rate::from_mbps(1);
 const MIN_BUSY_SPANS: u32 = 15;
 const MIN_PARTIAL_PER_SEC: f64 = 15.0;
+const MIN_PARTIAL_PER_QUARTER: u32 = 2;
 const MAX_VARIATION: f64 = 0.4;
 const EVEN_PARTIAL_SHARE: f64 = 0.5;
 const MIN_ANSWERS_PER_SEC: f64 = 5.0;
@@ -51,7 +53,9 @@ pub struct Features {
     pub line: Option<f64>,
     /// Of its packets, those that are not full, per second.
     pub partial_per_sec: f64,
-    /// The same as a share of its packets.
+    /// As many or more of them are in each of three quarters of the window.
+    pub partial_in_three_quarters: u32,
+    /// Those of the window as a share of its packets.
     pub partial_share: f64,
     /// Packets of the answer per second.
     pub answers_per_sec: f64,
@@ -200,6 +204,7 @@ impl Features {
             variation,
             line: None,
             partial_per_sec: f64::from(shown.partial) / WINDOW_SECS,
+            partial_in_three_quarters: history.partial_in_three_epochs(picture),
             partial_share: share(f64::from(shown.partial), f64::from(shown.packets)),
             answers_per_sec: f64::from(answer.packets) / WINDOW_SECS,
             answer_share: share(answer.bytes as f64, shown.bytes as f64),
@@ -208,7 +213,7 @@ impl Features {
     }
 
     /// What a game needs but for the rhythm: each figure beside its threshold.
-    fn asked(&self, protocol: Protocol, demand: Demand) -> [Asked; 6] {
+    fn asked(&self, protocol: Protocol, demand: Demand) -> [Asked; 7] {
         let min_rate = match demand {
             Demand::Become => RATE_TO_BECOME,
             Demand::Remain => RATE_TO_REMAIN,
@@ -216,10 +221,13 @@ impl Features {
         let min_answer = if protocol == Protocol::Tcp { MAX_ACKNOWLEDGEMENT } else { 0.0 };
         let mbps = |rate: Rate| rate.as_bps() as f64 / 1e6;
         let spans = f64::from(self.busy_spans);
+        let (quarter, of_a_quarter) =
+            (f64::from(self.partial_in_three_quarters), MIN_PARTIAL_PER_QUARTER.into());
         [
             Asked::at_least(Missing::RATE, mbps(self.rate), mbps(min_rate), "Mb/s"),
             Asked::at_least(Missing::CONTINUITY, spans, MIN_BUSY_SPANS.into(), "of 16 spans"),
             Asked::at_least(Missing::FRAMES, self.partial_per_sec, MIN_PARTIAL_PER_SEC, "/s"),
+            Asked::at_least(Missing::FRAMES, quarter, of_a_quarter, "in three quarters"),
             Asked::at_least(Missing::ANSWERS, self.answers_per_sec, MIN_ANSWERS_PER_SEC, "/s"),
             Asked {
                 bound: Bound::AtMost,

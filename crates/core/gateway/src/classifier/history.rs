@@ -2,14 +2,18 @@
 //!
 //! Model: a ring of bins of 2 ms (four samples of a frame at 125 a second) over 512 bins, and four epochs
 //! of 128 bins each. When an epoch is over, the last window can be looked at. Bins and epochs count from
-//! the flow's first packet.
+//! the flow's first packet. A packet is full if it is as large as the largest size that was usual on its way in the epoch
+//! before, or if no size was, as the largest so far. The largest alone does not tell: a QUIC sender searches the path's MTU with
+//! padded probes (RFC 8899), and stays below those that a full queue drops.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | bin | 2 ms | 250 Hz and below are seen: 144 frames a second and, of 60, the second harmonic wave |
 //! | window | 512 bins | 1.02 s: 30 frames at the slowest rate, and a power of two |
 //! | epoch | 128 bins | four looks a window |
-//! | a full packet | the largest of its way, at least 1200 B | RFC 9000 section 14: what every path carries; less is never what an elastic sender sends |
+//! | a full packet | 1200 B or more | RFC 9000 section 14: what every path carries; less is never what an elastic sender sends |
+//! | a usual size | a tenth of the packets | a probe is one of dozens; of packets that are full at all, there are more |
+//! | sizes that are counted | the 4 largest | of an epoch's probes, three may be larger than what is usual |
 //! | a packet of a frame | more than 100 B | what goes the other way is acknowledged by less: 20 + 8 B of headers (40 + 8 with IPv6), and 20 B of uTP (BEP 29) or 20 to 50 B of QUIC (RFC 9000 section 19.3) |
 //! | tolerance | 2 B | a train's packets differ by one |
 
@@ -26,6 +30,8 @@ const BINS_PER_EPOCH: u64 = (BINS / EPOCHS) as u64;
 const LONG_SILENCE: u64 = 3 * BINS as u64;
 const MIN_FULL: u32 = 1200;
 const TOLERANCE: u32 = 2;
+const USUAL_OF: u32 = 10;
+const COUNTED_SIZES: usize = 4;
 const MAX_ACKNOWLEDGEMENT: u32 = 100;
 
 /// Packets of one way in an epoch or a window.
@@ -53,12 +59,53 @@ struct Lane {
     bins: [u32; BINS],
     epochs: [Tally; EPOCHS],
     largest: u32,
+    sizes: Largest,
+    /// See the module's head.
+    usual: Option<u32>,
+}
+
+/// The largest sizes of an epoch, and how many packets have each.
+#[derive(Debug, Clone, Copy, Default)]
+struct Largest {
+    counts: [(u32, u32); COUNTED_SIZES],
+    packets: u32,
+}
+
+impl Largest {
+    fn add(&mut self, size: u32) {
+        self.packets += 1;
+        if let Some(one) = self.counts.iter_mut().find(|one| one.0 == size) {
+            one.1 += 1;
+        } else if let Some(least) = self.counts.iter_mut().min_by_key(|one| one.0)
+            && size > least.0
+        {
+            *least = (size, 1);
+        }
+    }
+
+    fn usual(self) -> Option<u32> {
+        let is_usual =
+            |&(size, count): &(u32, u32)| size >= MIN_FULL && count * USUAL_OF >= self.packets;
+        self.counts.into_iter().filter(is_usual).map(|one| one.0).max()
+    }
 }
 
 impl Lane {
     const fn new() -> Self {
         let epochs = [Tally { packets: 0, bytes: 0, partial: 0 }; EPOCHS];
-        Self { bins: [0; BINS], epochs, largest: MIN_FULL }
+        let sizes = Largest { counts: [(0, 0); COUNTED_SIZES], packets: 0 };
+        Self { bins: [0; BINS], epochs, largest: MIN_FULL, sizes, usual: None }
+    }
+
+    fn end_epoch(&mut self) {
+        let sizes = std::mem::take(&mut self.sizes);
+        if sizes.packets > 0 {
+            self.usual = sizes.usual();
+        }
+    }
+
+    fn is_full(&self, size: u32) -> bool {
+        size.saturating_add(TOLERANCE) >= self.usual.unwrap_or(self.largest)
     }
 }
 
@@ -123,6 +170,7 @@ impl History {
             lane.bins[bin] = 0;
             if self.bin.is_multiple_of(BINS_PER_EPOCH) {
                 lane.epochs[epoch] = Tally::default();
+                lane.end_epoch();
             }
         }
     }
@@ -143,16 +191,26 @@ impl History {
         let lane = &mut self.lanes[lane(direction)];
         lane.bins[bin] = lane.bins[bin].saturating_add(size);
         lane.largest = lane.largest.max(size);
+        let is_partial = size > MAX_ACKNOWLEDGEMENT && !lane.is_full(size);
+        if size > MAX_ACKNOWLEDGEMENT {
+            lane.sizes.add(size);
+        }
         let tally = &mut lane.epochs[epoch];
         tally.packets += 1;
         tally.bytes += u64::from(size);
-        let is_full = size.saturating_add(TOLERANCE) >= lane.largest;
-        tally.partial += u32::from(!is_full && size > MAX_ACKNOWLEDGEMENT);
+        tally.partial += u32::from(is_partial);
     }
 
     /// All packets of a window that is whole.
     pub fn tally(&self, direction: Direction) -> Tally {
         self.lanes[lane(direction)].epochs.iter().fold(Tally::default(), |sum, one| sum.and(*one))
+    }
+
+    /// How many packets are not full in the last but one of a whole window's epochs, by their number.
+    pub fn partial_in_three_epochs(&self, direction: Direction) -> u32 {
+        let mut partial = self.lanes[lane(direction)].epochs.map(|epoch| epoch.partial);
+        partial.sort_unstable();
+        partial[1]
     }
 
     /// The bytes of each bin of a window that is whole, from the oldest on.
@@ -223,6 +281,46 @@ mod tests {
         history.add(Bytes::new(101), Direction::Up);
         assert_eq!(history.tally(Direction::Down).partial, 3);
         assert_eq!(history.tally(Direction::Up).partial, 1);
+    }
+
+    /// The packets that are not full, in the last window of as many epochs with these sizes in turn.
+    fn partial(epochs: &[&[u64]]) -> u32 {
+        let mut history = History::new(at(0));
+        for (epoch, sizes) in epochs.iter().enumerate() {
+            while history.advance(at(256 * epoch as i64)) {}
+            for size in sizes.iter().cycle().take(sizes.len() * 4) {
+                history.add(Bytes::new(*size), Direction::Down);
+            }
+        }
+        assert!(history.advance(at(256 * epochs.len() as i64)));
+        history.tally(Direction::Down).partial
+    }
+
+    #[test]
+    fn a_packet_is_full_if_many_are_as_large_whatever_probes_were_larger() {
+        let probes = [&[1_480, 1_417][..]; 2];
+        let download = [[1_417, 1_417, 1_418, 1_416]; 5].concat();
+        let searching = [&download[..], &[1_480, 1_450]].concat();
+        let [download, searching] = [&download[..], &searching];
+        // Until an epoch has told what is usual, a probe is the largest.
+        let begun = [&probes[..], &[download; 2]].concat();
+        assert_eq!(partial(&begun), 2 * 4 + 80);
+        assert_eq!(partial(&[&begun[..], &[searching; 4]].concat()), 0);
+        // Twins: the last packet of a frame is not full, and frames cut evenly have no usual size.
+        let frames = &[1_417, 1_417, 1_417, 800][..];
+        assert_eq!(partial(&[&begun[..], &[frames; 4]].concat()), 4 * 4);
+        let even =
+            &[1_300, 1_310, 1_320, 1_330, 1_340, 1_350, 1_360, 1_370, 1_380, 1_390, 1_400][..];
+        assert_eq!(partial(&[&begun[..], &[even; 5]].concat()), 4 * 4 * 11);
+    }
+
+    #[test]
+    fn a_sender_that_goes_on_with_smaller_packets_fills_them_after_an_epoch() {
+        let [large, small] = [&[1_480; 4][..], &[1_252; 4]];
+        assert_eq!(partial(&[large, large, large, large, small]), 16);
+        assert_eq!(partial(&[large, large, large, large, small, small]), 16);
+        // And one that goes on with larger ones, at once.
+        assert_eq!(partial(&[small, small, small, small, large]), 0);
     }
 
     #[test]

@@ -109,6 +109,28 @@ fn downloads_are_none_whatever_carries_them() {
     }
 }
 
+/// What was lost and packed for an earlier MTU is sent again in packets that are nearly full: 20 of them, within 60 ms of each second.
+#[test]
+fn a_download_that_sends_smaller_packets_again_is_none_though_its_windows_have_a_rhythm() {
+    let again = |each: fn(u32) -> bool| {
+        let mut number = 0;
+        let smaller = |(at, size, direction): Packet| {
+            number += u32::from(direction == Down);
+            (at, if direction == Down && each(number) { 1_494 } else { size }, direction)
+        };
+        let packets: Vec<_> = windows(20, 1.0 / 60.0, 6.0).into_iter().map(smaller).collect();
+        let answers = steady(90, 0.008, Up, 6.0);
+        both(packets.into_iter().filter(|one| one.2 == Down).collect(), answers)
+    };
+    other(
+        &again(|number| number % 1_200 < 80 && number.is_multiple_of(4)),
+        Protocol::Udp,
+        Missing::FRAMES,
+    );
+    // The twin: as many a second, one every third window, as frames leave them.
+    recognised(&again(|number| number.is_multiple_of(60)));
+}
+
 #[test]
 fn blocks_of_a_rate_limited_tcp_are_no_frames() {
     // iperf3 -b 40M: 38 blocks of 128 KiB a second, each with a short end.

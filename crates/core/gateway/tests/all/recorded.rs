@@ -99,6 +99,12 @@ fn what_is_no_game_is_never_taken_for_one() {
         ("a call", recorded!("call"), Protocol::Udp, "answers"),
         ("a camera that somebody watches", recorded!("camera"), Protocol::Udp, "answers"),
         ("a download by s2n-quic", recorded!("download-over-quic"), Protocol::Udp, "frames"),
+        (
+            "a download by quinn whose largest probes were lost",
+            recorded!("download-over-quic-below-its-probes"),
+            Protocol::Udp,
+            "frames",
+        ),
         ("UDP by iperf3", recorded!("udp-at-a-constant-rate"), Protocol::Udp, "answers"),
         ("a download by iperf3", recorded!("download-over-tcp"), Protocol::Tcp, "frames"),
         ("pages of nginx", recorded!("web-over-tcp"), Protocol::Tcp, "frames"),

@@ -12,6 +12,7 @@ fn barely_a_game() -> Features {
         variation: 0.4,
         line: None,
         partial_per_sec: 15.0,
+        partial_in_three_quarters: 2,
         partial_share: 0.5,
         answers_per_sec: 5.0,
         answer_share: 0.2,
@@ -33,6 +34,7 @@ fn each_threshold_has_two_sides() {
             assert_eq!(lacks(|_| ()), [""; 0]);
             assert_eq!(lacks(|one| one.busy_spans = 14), ["continuity"]);
             assert_eq!(lacks(|one| one.partial_per_sec = 14.9), ["frames"]);
+            assert_eq!(lacks(|one| one.partial_in_three_quarters = 1), ["frames"]);
             assert_eq!(lacks(|one| one.answers_per_sec = 4.9), ["answers"]);
             assert_eq!(lacks(|one| one.answer_share = 0.21), ["asymmetry"]);
         }
