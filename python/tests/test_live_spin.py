@@ -45,7 +45,8 @@ SECONDS = 9
 START_S = 3
 REPORT_S = 0.5
 RANDOM_PART = 0.3
-"""Of the datagrams of an end whose values are random, half turn."""
+"""Of the datagrams of an end whose values are random, half turn. An end that answers it repeats a
+value until the next one comes: its own turns do not tell."""
 
 LACKING = [name for name in ("tcpdump", "tshark") if shutil.which(name) is None]
 REASON = why_not() or (f"the test needs {', '.join(LACKING)}" if LACKING else "")
@@ -67,8 +68,11 @@ class Seen:
     """What told the gateway, two seconds before the end."""
     rate_mbps: float
     """Of its queue then."""
-    turns: dict[str, tuple[int, int]]
-    """By tshark, of each connection: turns of the server's bit, and its datagrams."""
+    games: int
+    """Downloads that it took for games then."""
+    turns: dict[str, tuple[int, float]]
+    """By tshark, of each connection: turns of the server's bit; the share of the datagrams of
+    either end that turn, the greater one."""
 
 
 @contextmanager
@@ -85,17 +89,24 @@ def captured(space: str, file: Path) -> Iterator[None]:
             process.communicate(timeout=10)
 
 
-def turns(file: Path, server: str) -> dict[str, tuple[int, int]]:
-    """Give for each connection how often the server's bit turns, and its datagrams."""
-    fields = [word for name in ("udp.dstport", "quic.spin_bit") for word in ("-e", name)]
+def turns(file: Path) -> dict[str, tuple[int, float]]:
+    """Give for each connection how often the server's bit turns, and the greater share of turns."""
+    names = ("udp.srcport", "udp.dstport", "quic.spin_bit")
+    fields = [word for name in names for word in ("-e", name)]
     told = run("tshark", "-r", str(file), "-d", f"udp.port=={PORT},quic",
-               "-Y", f"quic.short && ip.src=={server}", "-T", "fields", *fields)  # fmt: skip
-    bits = defaultdict(list)
+               "-Y", "quic.short", "-T", "fields", *fields)  # fmt: skip
+    bits: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     for line in told.splitlines():
-        port, bit = line.split("\t")
-        bits[port].append(bit.split(",")[0])
+        source, target, bit = line.split("\t")
+        by_server = source == str(PORT)
+        bits[target if by_server else source][by_server].append(bit.split(",")[0])
+    counted = {
+        port: [(sum(a != b for a, b in pairwise(end)), len(end)) for end in ends]
+        for port, ends in bits.items()
+    }
     return {
-        port: (sum(a != b for a, b in pairwise(all_)), len(all_)) for port, all_ in bits.items()
+        port: (ends[True][0], max(turned / max(all_, 1) for turned, all_ in ends))
+        for port, ends in counted.items()
     }
 
 
@@ -135,7 +146,8 @@ def download(place: Home, running: Gateway, folder: Path, spin: str) -> Seen:
     mbps = (last - first) * 8 / 1e6 / span
     wait_ms = waits[int(0.99 * len(waits))] - RTT_MS
     told_by, rate_mbps = status["wait_told_by"], status["own_queue"]["rate_bps"] / 1e6
-    return Seen(wait_ms, mbps, told_by, rate_mbps, turns(file, place.server))
+    games = sum(one["protocol"] == "udp" for one in status["games"]["found"])
+    return Seen(wait_ms, mbps, told_by, rate_mbps, games, turns(file))
 
 
 @pytest.mark.timed
@@ -149,12 +161,13 @@ def test_downloads_that_spin_are_held_without_a_ping_and_others_are_not(tmp_path
         for spin in ("on", "off"):
             with place.gateway("--config", str(config)) as running:
                 seen[spin] = download(place, running, tmp_path, spin)
-    spinning = [turned for turned, all_ in seen["on"].turns.values() if turned < RANDOM_PART * all_]
+    spinning = [turned for turned, share in seen["on"].turns.values() if share < RANDOM_PART]
     assert len(seen["on"].turns) == len(seen["off"].turns) == CONNECTIONS
     # Closed form: no more than one turn in a base RTT, and one at least while the queue is full.
     assert spinning
     assert all(3 < turned <= (SECONDS + 1) * 1000 / RTT_MS for turned in spinning)
-    assert all(turned > RANDOM_PART * all_ for turned, all_ in seen["off"].turns.values())
+    assert all(share > RANDOM_PART for _, share in seen["off"].turns.values())
+    assert seen["on"].games == seen["off"].games == 0
     assert seen["on"].told_by == "spin-bit"
     # The twin: nobody tells, and nothing is shaped.
     assert seen["off"].told_by is None
