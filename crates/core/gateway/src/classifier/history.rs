@@ -2,9 +2,9 @@
 //!
 //! Model: a ring of bins of 2 ms (four samples of a frame at 125 a second) over 512 bins, and four epochs
 //! of 128 bins each. When an epoch is over, the last window can be looked at. Bins and epochs count from
-//! the flow's first packet. A packet is full if it is as large as the largest size that was usual on its way in the epoch
-//! before, or if no size was, as the largest so far. The largest alone does not tell: a QUIC sender searches the path's MTU with
-//! padded probes (RFC 8899), and stays below those that a full queue drops.
+//! the flow's first packet. A packet is full if it is as large as the largest size that was usual on its way in an epoch before,
+//! or if no size was, as the largest so far. The largest alone does not tell: a QUIC sender searches the path's MTU with padded
+//! probes (RFC 8899), and stays below those that a full queue drops.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -13,6 +13,7 @@
 //! | epoch | 128 bins | four looks a window |
 //! | a full packet | 1200 B or more | RFC 9000 section 14: what every path carries; less is never what an elastic sender sends |
 //! | a usual size | a tenth of the packets | a probe is one of dozens; of packets that are full at all, there are more |
+//! | and | four of them | a size is probed three times (RFC 8899 section 5.1.2, MAX_PROBES) |
 //! | sizes that are counted | the 4 largest | of an epoch's probes, three may be larger than what is usual |
 //! | a packet of a frame | more than 100 B | what goes the other way is acknowledged by less: 20 + 8 B of headers (40 + 8 with IPv6), and 20 B of uTP (BEP 29) or 20 to 50 B of QUIC (RFC 9000 section 19.3) |
 //! | tolerance | 2 B | a train's packets differ by one |
@@ -31,6 +32,7 @@ const LONG_SILENCE: u64 = 3 * BINS as u64;
 const MIN_FULL: u32 = 1200;
 const TOLERANCE: u32 = 2;
 const USUAL_OF: u32 = 10;
+const MAX_PROBES: u32 = 3;
 const COUNTED_SIZES: usize = 4;
 const MAX_ACKNOWLEDGEMENT: u32 = 100;
 
@@ -84,8 +86,9 @@ impl Largest {
     }
 
     fn usual(self) -> Option<u32> {
-        let is_usual =
-            |&(size, count): &(u32, u32)| size >= MIN_FULL && count * USUAL_OF >= self.packets;
+        let is_usual = |&(size, count): &(u32, u32)| {
+            size >= MIN_FULL && count > MAX_PROBES && count * USUAL_OF >= self.packets
+        };
         self.counts.into_iter().filter(is_usual).map(|one| one.0).max()
     }
 }
@@ -98,10 +101,7 @@ impl Lane {
     }
 
     fn end_epoch(&mut self) {
-        let sizes = std::mem::take(&mut self.sizes);
-        if sizes.packets > 0 {
-            self.usual = sizes.usual();
-        }
+        self.usual = self.usual.max(std::mem::take(&mut self.sizes).usual());
     }
 
     fn is_full(&self, size: u32) -> bool {
@@ -283,12 +283,12 @@ mod tests {
         assert_eq!(history.tally(Direction::Up).partial, 1);
     }
 
-    /// The packets that are not full, in the last window of as many epochs with these sizes in turn.
+    /// The packets that are not full in the last window, of as many epochs with packets of these sizes.
     fn partial(epochs: &[&[u64]]) -> u32 {
         let mut history = History::new(at(0));
         for (epoch, sizes) in epochs.iter().enumerate() {
             while history.advance(at(256 * epoch as i64)) {}
-            for size in sizes.iter().cycle().take(sizes.len() * 4) {
+            for size in *sizes {
                 history.add(Bytes::new(*size), Direction::Down);
             }
         }
@@ -297,30 +297,27 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_full_if_many_are_as_large_whatever_probes_were_larger() {
+    fn a_packet_is_full_if_many_were_as_large_whatever_probes_were_larger() {
         let probes = [&[1_480, 1_417][..]; 2];
         let download = [[1_417, 1_417, 1_418, 1_416]; 5].concat();
         let searching = [&download[..], &[1_480, 1_450]].concat();
         let [download, searching] = [&download[..], &searching];
         // Until an epoch has told what is usual, a probe is the largest.
         let begun = [&probes[..], &[download; 2]].concat();
-        assert_eq!(partial(&begun), 2 * 4 + 80);
+        assert_eq!(partial(&begun), 2 + 20);
         assert_eq!(partial(&[&begun[..], &[searching; 4]].concat()), 0);
         // Twins: the last packet of a frame is not full, and frames cut evenly have no usual size.
-        let frames = &[1_417, 1_417, 1_417, 800][..];
-        assert_eq!(partial(&[&begun[..], &[frames; 4]].concat()), 4 * 4);
-        let even =
-            &[1_300, 1_310, 1_320, 1_330, 1_340, 1_350, 1_360, 1_370, 1_380, 1_390, 1_400][..];
-        assert_eq!(partial(&[&begun[..], &[even; 5]].concat()), 4 * 4 * 11);
+        let frames = &[1_417, 1_417, 1_417, 800].repeat(5)[..];
+        assert_eq!(partial(&[&begun[..], &[frames; 4]].concat()), 4 * 5);
+        let even = &(0..44).map(|n| 1_300 + n).collect::<Vec<_>>()[..];
+        assert_eq!(partial(&[&probes[..], &[even; 5]].concat()), 4 * 44);
     }
 
     #[test]
-    fn a_sender_that_goes_on_with_smaller_packets_fills_them_after_an_epoch() {
-        let [large, small] = [&[1_480; 4][..], &[1_252; 4]];
-        assert_eq!(partial(&[large, large, large, large, small]), 16);
-        assert_eq!(partial(&[large, large, large, large, small, small]), 16);
-        // And one that goes on with larger ones, at once.
+    fn larger_packets_are_full_at_once_and_smaller_ones_are_not() {
+        let [large, small] = [&[1_480; 40][..], &[1_252; 40]];
         assert_eq!(partial(&[small, small, small, small, large]), 0);
+        assert_eq!(partial(&[large, large, large, large, small, small]), 2 * 40);
     }
 
     #[test]
