@@ -31,6 +31,8 @@
 //! | and where what comes does not follow | four times as long | ours: what the shaper has no hold of (a game that it assures) would keep it low for good |
 //! | used | 90 % of the rate over an RTT and 40 ms, once since the last rise | ours: senders that are the limit themselves do not raise it, and those that follow do not use all of it at once |
 //! | between two rises | an RTT and 40 ms | ours: the one before must have been seen |
+//! | and, if the shaper has more than `C` | until what is more makes the target wait, at most half a second | ours: at 1 % more that takes 0.2 s; before it is seen, the next rise would add as much again, and senders follow either an RTT later |
+//! | twice as much once above | `C`; 99.5 % of it where jitter hides the target, and nothing is awaited there | ours |
 //!
 //! While nobody can tell what waits, the rate stays. Before packets have waited once, nothing is known, and nothing is shaped.
 
@@ -169,9 +171,24 @@ impl LinkRate {
         if wait >= target {
             self.stands(now, wait, round, untold);
         } else {
-            let seen = round.saturating_add(BETWEEN.max(self.floor.lag(untold.span)));
+            let lag = BETWEEN.max(self.floor.lag(untold.span));
+            let more = if self.is_clear() { self.time_to_wait() } else { Duration::ZERO };
+            let seen = round.saturating_add(lag).saturating_add(more);
             self.is_free(now, round, seen, wait < target / 2);
         }
+    }
+
+    /// Whether packets that wait for the target are seen at once: jitter does not hide them.
+    fn is_clear(&self) -> bool {
+        self.floor.margin() <= self.steady_target()
+    }
+
+    /// How long it takes until that many wait, if the shaper has more than the link carries.
+    fn time_to_wait(&self) -> Duration {
+        let Some((rate, capacity)) = self.rate.zip(self.capacity) else { return Duration::ZERO };
+        let more = (rate / capacity.max(1.0) - 1.0).max(0.0);
+        let time = if more > 0.0 { self.steady_target().as_secs_f64() / more } else { 0.0 };
+        Duration::from_secs_f64(time.min(HOLD.as_secs_f64()))
     }
 
     /// What may wait in front.
@@ -181,9 +198,13 @@ impl LinkRate {
 
     /// The same of a link that always carries as much.
     fn quiet_target(&self) -> Duration {
+        self.steady_target().max(self.floor.margin())
+    }
+
+    /// The same if all that is measured is a queue.
+    fn steady_target(&self) -> Duration {
         let pair = self.capacity.map_or(0.0, |capacity| PAIR.as_f64() / capacity.max(1.0));
-        let pair = Duration::from_secs_f64(pair.min(MAX_PAIR));
-        TARGET.max(BESIDES + pair).max(self.floor.margin())
+        TARGET.max(BESIDES + Duration::from_secs_f64(pair.min(MAX_PAIR)))
     }
 
     fn stands(&mut self, now: Instant, wait: Duration, round: Duration, untold: Amount) {
@@ -285,7 +306,8 @@ impl LinkRate {
         if !self.used && held >= HOLD {
             self.growth = 0.0;
         } else if self.used && held >= pause {
-            let faster = if is_empty && rate > NEAR * capacity { FASTER } else { 1.0 };
+            let near = if self.is_clear() { 1.0 } else { NEAR };
+            let faster = if is_empty && rate > near * capacity { FASTER } else { 1.0 };
             self.growth = (self.growth * faster).clamp(MIN_GROWTH, MAX_GROWTH);
             (self.held, self.used) = (now, false);
             // The link has carried it, and nothing waited.
