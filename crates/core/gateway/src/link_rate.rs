@@ -31,8 +31,9 @@
 //! | and where what comes does not follow | four times as long | ours: what the shaper has no hold of (a game that it assures) would keep it low for good |
 //! | used | 90 % of the rate over an RTT and 40 ms, once since the last rise | ours: senders that are the limit themselves do not raise it, and those that follow do not use all of it at once |
 //! | between two rises | an RTT and 40 ms | ours: the one before must have been seen |
-//! | and, if the shaper has more than `C` | until what is more makes the target wait, at most half a second | ours: at 1 % more that takes 0.2 s; before it is seen, the next rise would add as much again, and senders follow either an RTT later |
-//! | twice as much once above | `C`; 99.5 % of it where jitter hides the target, and nothing is awaited there | ours |
+//! | and, if the shaper has more than `C` | until what is more makes the target wait, at most half a second more | ours: at 1 % more that takes 0.2 s; a rise before it is seen would add twice as much, for an RTT more |
+//! | twice as much once above | `C`; 99.5 % of it where jitter hides the target | ours |
+//! | jitter hides the target | where the margin of the mean is more than a third of it | ours: nothing is awaited there, since what only looks like a queue cuts rises short; a satellite link would lose 4 to 6 % |
 //!
 //! While nobody can tell what waits, the rate stays. Before packets have waited once, nothing is known, and nothing is shaped.
 
@@ -67,6 +68,7 @@ const MIN_GROWTH: f64 = 0.01;
 const MAX_GROWTH: f64 = 0.25;
 const FASTER: f64 = 2.0;
 const NEAR: f64 = 0.995;
+const CLEAR: i64 = 3;
 const BETWEEN: Duration = Duration::from_millis(40);
 const USED: f64 = 0.9;
 
@@ -180,7 +182,7 @@ impl LinkRate {
 
     /// Whether packets that wait for the target are seen at once: jitter does not hide them.
     fn is_clear(&self) -> bool {
-        self.floor.margin() <= self.steady_target()
+        self.floor.margin() * CLEAR <= self.steady_target()
     }
 
     /// How long it takes until that many wait, if the shaper has more than the link carries.
