@@ -33,7 +33,7 @@
 //! | between two rises | an RTT and 40 ms | ours: the one before must have been seen |
 //! | and, if the shaper has more than `C` | until what is more makes the target wait, at most half a second more | ours: at 1 % more that takes 0.2 s; a rise before it is seen would add twice as much, for an RTT more |
 //! | twice as much once above | `C`; 99.5 % of it where jitter hides the target | ours |
-//! | jitter hides the target | where the margin of the mean is more than a third of it | ours: nothing is awaited there, since what only looks like a queue cuts rises short; a satellite link would lose 4 to 6 % |
+//! | jitter hides the target | where the margin of the mean is more than half of it | ours: nothing is awaited there, since what only looks like a queue cuts rises short; a satellite link would lose 4 to 6 % |
 //!
 //! While nobody can tell what waits, the rate stays. Before packets have waited once, nothing is known, and nothing is shaped.
 
@@ -68,7 +68,7 @@ const MIN_GROWTH: f64 = 0.01;
 const MAX_GROWTH: f64 = 0.25;
 const FASTER: f64 = 2.0;
 const NEAR: f64 = 0.995;
-const CLEAR: i64 = 3;
+const CLEAR: i64 = 2;
 const BETWEEN: Duration = Duration::from_millis(40);
 const USED: f64 = 0.9;
 
