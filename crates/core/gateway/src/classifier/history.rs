@@ -206,7 +206,7 @@ impl History {
         self.lanes[lane(direction)].epochs.iter().fold(Tally::default(), |sum, one| sum.and(*one))
     }
 
-    /// How many packets are not full in the last but one of a whole window's epochs, by their number.
+    /// Of a window that is whole: as many packets that are not full, or more, are in each of three epochs.
     pub fn partial_in_three_epochs(&self, direction: Direction) -> u32 {
         let mut partial = self.lanes[lane(direction)].epochs.map(|epoch| epoch.partial);
         partial.sort_unstable();

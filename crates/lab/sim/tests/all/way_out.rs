@@ -97,7 +97,7 @@ fn what_waits_on_the_way_out_takes_no_download_away() {
     }
 }
 
-/// Over twelve round trips: in some runs one window too many waits for a while.
+/// Over twelve round trips, since in a single run packets may wait 50 ms.
 #[test]
 fn a_way_out_that_halves_and_doubles_is_followed() {
     let steps = json!({ "steps": [["0 s", "5 Mb/s"], ["6 s", "2.5 Mb/s"], ["12 s", "5 Mb/s"]] });
