@@ -174,8 +174,7 @@ impl LinkRate {
             self.stands(now, wait, round, untold);
         } else {
             let lag = BETWEEN.max(self.floor.lag(untold.span));
-            let more = if self.is_clear() { self.time_to_wait() } else { Duration::ZERO };
-            let seen = round.saturating_add(lag).saturating_add(more);
+            let seen = round.saturating_add(lag).saturating_add(self.time_to_wait());
             self.is_free(now, round, seen, wait < target / 2);
         }
     }
@@ -185,11 +184,14 @@ impl LinkRate {
         self.floor.margin() * CLEAR <= self.steady_target()
     }
 
-    /// How long it takes until that many wait, if the shaper has more than the link carries.
+    /// How long it takes until that many wait, if the shaper has more than the link carries; nothing where jitter hides them.
     fn time_to_wait(&self) -> Duration {
-        let Some((rate, capacity)) = self.rate.zip(self.capacity) else { return Duration::ZERO };
-        let more = (rate / capacity.max(1.0) - 1.0).max(0.0);
-        let time = if more > 0.0 { self.steady_target().as_secs_f64() / more } else { 0.0 };
+        let known = self.rate.zip(self.capacity).filter(|_| self.is_clear());
+        let more = known.map_or(0.0, |(rate, capacity)| rate / capacity.max(1.0) - 1.0);
+        if more <= 0.0 {
+            return Duration::ZERO;
+        }
+        let time = self.steady_target().as_secs_f64() / more;
         Duration::from_secs_f64(time.min(HOLD.as_secs_f64()))
     }
 
