@@ -43,13 +43,18 @@ def one_run(frames: int, skipped: tuple[int, ...] = (), encode_ms: float = 6.0) 
     receiving: list[dict[str, Any]] = []
     for number, ms in enumerate(times):
         at = WALL_MS + ms
-        sending.append({"what": "captured", "at": at, "frame": number})
+        timestamp = round(1000 * (ms + 500))
+        sending.append({"what": "captured", "at": at, "frame": number, "timestamp": timestamp})
         if number in skipped:
             continue
         frame = {"rtp": stamp(ms), "source": SOURCE, "bytes": 1000 + number, "key": number == 0}
-        sending.append({"what": "encoded", "at": at + encode_ms, "came": None, **frame})
+        sending.append({
+            "what": "encoded", "at": at + encode_ms, "came": None, "timestamp": timestamp, **frame,
+        })  # fmt: skip
         came = at + 40.0
-        receiving.append({"what": "received", "at": came + 1, "came": came, **frame})
+        receiving.append({
+            "what": "received", "at": came + 1, "came": came, "timestamp": None, **frame,
+        })  # fmt: skip
         receiving.append({"what": "shown", "at": came + 8, "rtp": frame["rtp"]})
     for tenth in range(40):
         common = {"at": WALL_MS + 100 * tenth, "encoded": 3 * tenth, "encoding": 0.012 * tenth}
@@ -85,15 +90,15 @@ def test_encoded_frames_find_their_captures(skipped: tuple[int, ...]) -> None:
     assert all(one.bytes == 1000 + number for number, one in found.items())
 
 
-def test_a_capture_of_another_time_is_no_frames() -> None:
+@pytest.mark.parametrize(
+    ("timestamp", "wrong"),
+    [(17, "picture at 17 us, at which none was captured"), (None, "does not tell of which")],
+)
+def test_a_frame_of_no_picture_is_refused(timestamp: int | None, wrong: str) -> None:
     said = read(one_run(60))
-    strange = said.encoded[30].model_copy(update={"rtp": (said.encoded[30].rtp + 1500) % 2**32})
-    said.encoded[30] = strange
-    with pytest.raises(GamewayError, match="belongs to no picture"):
+    said.encoded[30] = said.encoded[30].model_copy(update={"timestamp": timestamp})
+    with pytest.raises(GamewayError, match=wrong):
         tables.numbered(said.captured, said.encoded)
-    late = [one.model_copy(update={"at": WALL_MS - 1}) for one in said.encoded]
-    with pytest.raises(GamewayError, match="not those of the pictures"):
-        tables.numbered(said.captured, late)
 
 
 def test_a_run_has_the_tables_of_any_stream(tmp_path: Path) -> None:
@@ -149,12 +154,14 @@ def test_an_encoder_that_was_the_limit_is_told_of(
 @pytest.mark.parametrize(
     ("record", "wrong"),
     [
-        ({"what": "captured", "at": 1.0}, "frame: Field required"),
-        ({"what": "captured", "at": float("nan"), "frame": 1}, "at"),
-        ({"what": "captured", "at": -1.0, "frame": 1}, "at"),
-        ({"what": "captured", "at": 1.0, "frame": 1.5}, "frame"),
-        ({"what": "captured", "at": 1.0, "frame": 2**32}, "frame"),
-        ({"what": "captured", "at": 1.0, "frame": 1, "more": 1}, "more"),
+        ({"what": "captured", "at": 1.0, "timestamp": 5}, "frame: Field required"),
+        ({"what": "captured", "at": 1.0, "frame": 1}, "timestamp: Field required"),
+        ({"what": "captured", "at": 1.0, "frame": 1, "timestamp": -1}, "timestamp"),
+        ({"what": "captured", "at": float("nan"), "frame": 1, "timestamp": 5}, "at"),
+        ({"what": "captured", "at": -1.0, "frame": 1, "timestamp": 5}, "at"),
+        ({"what": "captured", "at": 1.0, "frame": 1.5, "timestamp": 5}, "frame"),
+        ({"what": "captured", "at": 1.0, "frame": 2**32, "timestamp": 5}, "frame"),
+        ({"what": "captured", "at": 1.0, "frame": 1, "timestamp": 5, "more": 1}, "more"),
         ({"what": "shown", "at": 1.0, "rtp": 2**32}, "rtp"),
         ({"what": "sent", "at": 1.0, "available": float("inf")}, "available"),
         ({"what": "sent", "at": 1.0, "available": "9"}, "available"),
@@ -165,7 +172,7 @@ def test_an_encoder_that_was_the_limit_is_told_of(
     ],
 )
 def test_a_record_that_cannot_be_is_refused_by_number(record: Any, wrong: str) -> None:
-    good = {"what": "captured", "at": 1.0, "frame": 0}
+    good = {"what": "captured", "at": 1.0, "frame": 0, "timestamp": 5}
     with pytest.raises(GamewayError, match="sending page told what cannot be, record 1") as refused:
         told.read("sending", [good, record])
     assert wrong in str(refused.value)

@@ -40,6 +40,8 @@ FLAGS = (
     # Addresses are told as they are; nothing is looked up, for the link would count the queries.
     "--disable-features=WebRtcHideLocalIpsWithMdns,LocalNetworkAccessChecks",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
+    # An encoded frame tells of which picture it is.
+    "--enable-blink-features=RTCEncodedVideoFrameAdditionalMetadata",
 )
 ALL_ADDRESSES = ["camera", "microphone"]
 """Who may use these is told of all addresses of a machine, others of that of the default route."""

@@ -2,8 +2,8 @@
 // carries the descriptions from one to the other.
 //
 // Times are milliseconds since 1970 by this page's monotonic clock. What is told:
-//   captured  frame                               a picture was drawn and handed to the encoder
-//   encoded, received   rtp source bytes key came  an encoded frame passed; when its last packet came
+//   captured  frame timestamp                     a picture was drawn and handed to the encoder
+//   encoded, received   rtp source bytes key came timestamp  an encoded frame passed; when its last packet came; its picture's timestamp
 //   shown     rtp                                 a picture is on the screen
 //   sent, got                                     what the browser's statistics say, at an interval
 "use strict";
@@ -78,8 +78,9 @@ const gameway = (() => {
       if (!running) return;
       scene.draw(number);
       const at = performance.now();
-      told.push({ what: "captured", at: performance.timeOrigin + at, frame: number });
-      writer.write(new VideoFrame(scene.canvas, { timestamp: Math.round(1000 * at) })).catch(() => {});
+      const timestamp = Math.round(1000 * at);
+      told.push({ what: "captured", at: performance.timeOrigin + at, frame: number, timestamp });
+      writer.write(new VideoFrame(scene.canvas, { timestamp })).catch(() => {});
       number += 1;
       // What a busy machine missed is left out: two pictures at once would be one to the encoder.
       due = Math.max(due + interval, performance.now() + interval / 2);

@@ -1,8 +1,7 @@
 """From what two pages told to the tables of a stream's host and client (`gameway.live.schema`).
 
 A frame is known by its RTP timestamp from the encoder on, and by its number when it is captured.
-libwebrtc makes a timestamp of the millisecond of capture and a random start, so both are joined by
-time: the start is that with which all encoded frames meet a capture, none before it was made.
+The encoder's side tells both its RTP timestamp and that of its picture, which the page has chosen.
 What a browser does not tell is null.
 """
 
@@ -12,7 +11,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -27,20 +25,7 @@ if TYPE_CHECKING:
 
     from gameway.live.chromium.told import Captured, Got, Passed, Told
 
-RTP_PER_MS = 90
-WRAP = 1 << 32
-FIT_MS = 3.0
-"""Of timestamps from captures, in the median: in runs 0.3 ms, where milliseconds are cut off."""
-MOST_APART_MS = 8.0
-"""Of one: a browser that was busy takes a frame later. Captures are at least 8.3 ms apart."""
-FIRST, FIRST_APART_MS = 30, 40.0
-"""libwebrtc learns from the first frames how its clock and the page's are apart; they are late."""
-MOST_EARLY = 0.1
-"""Share of frames that may seem to be encoded before their captures."""
-FINGERPRINT = 300
-"""Frames by which timestamps and captures are laid on each other."""
-LONGEST_START_MS = 5000.0
-"""From the first capture to the first frame that is encoded, at most."""
+UNTOLD = "this Chromium does not tell of which picture an encoded frame is"
 RTP: schema.Schema = {"frame": pl.UInt32, "rtp": pl.UInt32, "source": pl.UInt32}
 """The table `rtp` of the part, by which the link's packets find their frames."""
 MOST_LIMITED = 0.02
@@ -92,62 +77,16 @@ def _save(folder: Path, name: str, columns: schema.Schema, rows: list[Any]) -> N
 
 def numbered(captured: Sequence[Captured], encoded: Sequence[Passed]) -> dict[int, Passed]:
     """Give the encoded frames by the numbers of their captures."""
-    times = [one.at for one in captured]
-    since = list(_unwrapped(one.rtp for one in encoded))
-    start = _start(times, since, encoded)
+    frames = {one.timestamp: one.frame for one in captured}
     found: dict[int, Passed] = {}
-    after = 0
-    for place, (ms, one) in enumerate(zip(since, encoded, strict=True)):
-        # In order, and none before it was made.
-        known = times[after : bisect_right(times, one.at)]
-        index = after + _nearest(known, start + ms) if known else len(times)
-        most = FIRST_APART_MS if place < FIRST else MOST_APART_MS
-        if not known or abs(times[index] - start - ms) > most:
-            raise GamewayError(f"the encoded frame at {one.rtp} (RTP) belongs to no picture")
-        found[captured[index].frame] = one
-        after = index + 1
+    for one in encoded:
+        if one.timestamp is None:
+            raise GamewayError(f"{UNTOLD}; version 156 does")
+        if one.timestamp not in frames:
+            told = f"the encoded frame at {one.rtp} (RTP) is of a picture at {one.timestamp} us"
+            raise GamewayError(f"{told}, at which none was captured")
+        found[frames[one.timestamp]] = one
     return found
-
-
-def _start(times: list[float], since: list[float], encoded: Sequence[Passed]) -> float:
-    """The captures' time at which timestamps begin: where frames lie best on captures."""
-    best, least = None, FIT_MS
-    sample = list(zip(since, encoded, strict=True))[:FINGERPRINT]
-    for time in times:
-        if time > times[0] + LONGEST_START_MS or time > encoded[0].at:
-            break
-        found = [_nearest(times, time + ms - since[0]) for ms, _ in sample]
-        early = sum(times[i] > one.at for i, (_, one) in zip(found, sample, strict=True))
-        if early > MOST_EARLY * len(sample):
-            break
-        offsets = [
-            times[i] - time - ms + since[0] for i, (ms, _) in zip(found, sample, strict=True)
-        ]
-        middle = median(offsets)
-        apart = median(abs(offset - middle) for offset in offsets)
-        # Of two that fit as well the later one: a frame is encoded before the next is captured.
-        if apart <= least:
-            best, least = time + middle - since[0], apart
-    if best is None:
-        raise GamewayError("the encoded frames' times are not those of the pictures")
-    return best
-
-
-def _unwrapped(stamps: Iterable[int]) -> Iterator[float]:
-    """Timestamps in milliseconds since the first, past the wrap of 32 bits."""
-    first: int | None = None
-    for stamp in stamps:
-        if first is None:
-            first, last, total = stamp, stamp, 0
-        total += (stamp - last + WRAP // 2) % WRAP - WRAP // 2
-        last = stamp
-        yield total / RTP_PER_MS
-
-
-def _nearest(times: list[float], time: float) -> int:
-    after = bisect_right(times, time)
-    around = [index for index in (after - 1, after) if 0 <= index < len(times)]
-    return min(around, key=lambda index: abs(times[index] - time))
 
 
 NOTHING = Sent(what="sent", at=0.0)

@@ -36,6 +36,8 @@ class Captured(Record):
 
     what: Literal["captured"]
     frame: Annotated[int, Field(ge=0, lt=2**32)]
+    timestamp: Count
+    """Of the picture, in microseconds by the page's clock."""
 
 
 class Passed(Record):
@@ -47,6 +49,8 @@ class Passed(Record):
     bytes: Annotated[int, Field(ge=0, lt=2**32)]
     key: bool
     came: Moment | None = None
+    timestamp: Count | None = None
+    """Of its picture; a receiver does not know it."""
 
 
 class Shown(Record):

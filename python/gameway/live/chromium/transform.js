@@ -9,10 +9,10 @@ onrtctransform = ({ transformer: { readable, writable, options } }) => {
   const watch = new TransformStream({
     transform(frame, passed) {
       const at = performance.timeOrigin + performance.now();
-      const { rtpTimestamp, synchronizationSource, receiveTime } = frame.getMetadata();
+      const { rtpTimestamp, synchronizationSource, receiveTime, timestamp } = frame.getMetadata();
       const came = receiveTime === undefined ? null : performance.timeOrigin + receiveTime;
       told.push({ what: options.what, at, came, rtp: rtpTimestamp, source: synchronizationSource,
-        bytes: frame.data.byteLength, key: frame.type === "key" });
+        bytes: frame.data.byteLength, key: frame.type === "key", timestamp: timestamp ?? null });
       passed.enqueue(frame);
     },
   });
