@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 WITNESS = pytest.StashKey[Witness]()
 BEGAN = pytest.StashKey[int]()
 """When the first test of a file began: what its fixtures saw counts for all of its tests."""
-FAULTY = pytest.StashKey[bool]()
+FAULTY = pytest.StashKey[str]()
+"""What failed first that a busy machine does not excuse."""
 """Whether something else than a bound on times failed in one of a test's tries."""
 
 LARGE = 10
@@ -177,8 +178,19 @@ def _file_of(item: pytest.Item) -> pytest.Module:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Note when a file's first test begins, and have figures drawn for those who look at them."""
     _file_of(item).stash.setdefault(BEGAN, time.monotonic_ns())
+    if getattr(item, "execution_count", 1) > 1:
+        _forget_shared(item)
     is_drawn = item.path.name in undrawn.DRAWN
     render.save_chart = export.save_chart if is_drawn else undrawn.compiled
+
+
+def _forget_shared(item: pytest.Item) -> None:
+    """Have what the file's tests share made anew: a live run that was late is so at each try."""
+    assert isinstance(item, pytest.Function)
+    for fixtures in item._fixtureinfo.name2fixturedefs.values():
+        for fixture in fixtures:
+            if fixture.scope == "module":
+                fixture.finish(item._request)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -190,9 +202,13 @@ def pytest_runtest_makereport(
     if not report.failed or not item.get_closest_marker("timed"):
         return report
     late = call.excinfo is not None and call.excinfo.errisinstance(LateError)
-    item.stash[FAULTY] = item.stash.get(FAULTY, False) or not late
-    last = getattr(item, "execution_count", TRIES) >= TRIES
-    if last and not item.stash[FAULTY]:
+    if not late:
+        item.stash.setdefault(FAULTY, report.longreprtext)
+    if getattr(item, "execution_count", TRIES) < TRIES:
+        return report
+    if FAULTY in item.stash:
+        report.sections.append(("First failure that is not of times", item.stash[FAULTY]))
+    else:
         lateness_ms = item.config.stash[WITNESS].lateness_ms(_file_of(item).stash[BEGAN])
         reason = too_busy(lateness_ms)
         if reason:

@@ -260,10 +260,13 @@ def test_figures_are_those_of_the_stream_and_cost_nothing_while_hidden(page: Pag
     assert figures is not None
     # 8 Mb/s at most are sent, with what belongs to packets and sound, and nothing is lost.
     assert 0 < figures["bitrate"] < 9
-    assert (figures["height"], figures["lost"], figures["freezes"]) == (SIZE[1], 0, 0)
-    assert 0 < figures["decoding"] < 50
-    assert 0 <= figures["roundTrip"] < 100
+    assert (figures["height"], figures["lost"]) == (SIZE[1], 0)
+    assert figures["decoding"] > 0
+    assert figures["roundTrip"] >= 0
     with of_times():
+        assert figures["freezes"] == 0
+        assert figures["decoding"] < 50
+        assert figures["roundTrip"] < 100
         assert 45 < figures["rate"] < 75
         assert 0 <= figures["buffer"] < 50
     shown = evaluate("document.getElementById('figures').textContent")

@@ -319,7 +319,6 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
     assert answers.count("429") > 190
     assert answers.count("421") >= 5, "names that are not the host's"
     assert not any(answer.startswith("2") and answer != "204" for answer in answers), answers
-    assert all(int(words) > 50 for words in said[1:])
     assert of_host["sessions"] == 1
     # Two thirds of 1500 are told at once; the rest are replayed STUN and DTLS, which look fine.
     assert 1000 <= of_host["refused_datagrams"] <= 1600
@@ -331,4 +330,5 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
     assert lost.height == 0, lost
     assert sent["key_frame"].sum() <= 1
     with of_times():
+        assert all(int(words) > 50 for words in said[1:]), said[1:]
         assert sent.height > MIN_LIVE_FPS * end_ns / SECOND

@@ -28,6 +28,29 @@ def test_of_times():
 """
 LATE = "with of_times(): assert False"
 LATE_AT_FIRST = "with of_times(): assert len(tries) == 3"
+SHARED = """
+import pytest
+runs = []
+pytestmark = pytest.mark.timed
+@pytest.fixture(scope="module")
+def parts():
+    runs.append("begun")
+    yield runs
+    runs.append("ended")
+@pytest.fixture(scope="module")
+def run(parts):
+    return parts.count("begun")
+@pytest.fixture
+def shown(run):
+    return run
+def test_before(shown):
+    assert shown == 1
+def test_of_times(shown):
+    assert shown == {passes_at}
+def test_behind(shown):
+    assert shown == {seen_behind}
+    assert runs == ["begun", "ended"] * (shown - 1) + ["begun"]
+"""
 INI = """
 [pytest]
 markers = timed
@@ -39,14 +62,19 @@ def outcomes(
 ) -> dict[str, int]:
     """Run a test with this body by this folder's conftest: timed or not, busy machine or not."""
     lateness = BUSY_MS if "busy" in where else 0.0
-    pytester.syspathinsert(HERE)
     monkeypatch.setattr(Witness, "lateness_ms", lambda *_: lateness)
-    pytester.makeconftest((HERE / "conftest.py").read_text(encoding="utf-8"))
-    pytester.makeini(INI)
     text = TEST.format(body=body)
     if not where.startswith("untimed"):
         text = text.replace("def ", "@pytest.mark.timed\ndef ")
-    pytester.makepyfile(text)
+    return outcomes_of(pytester, text)
+
+
+def outcomes_of(pytester: pytest.Pytester, file: str) -> dict[str, int]:
+    """Run a file of tests by this folder's conftest."""
+    pytester.syspathinsert(HERE)
+    pytester.makeconftest((HERE / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makeini(INI)
+    pytester.makepyfile(file)
     found: dict[str, int] = pytester.runpytest_inprocess().parseoutcomes()
     return found
 
@@ -78,6 +106,22 @@ def test_what_fails_three_times_counts_where_the_machine_was_quiet(
     expected: dict[str, int],
 ) -> None:
     assert outcomes(pytester, monkeypatch, body, where) == expected
+
+
+@pytest.mark.parametrize(
+    ("passes_at", "expected"),
+    [
+        (1, {"passed": 3}),
+        (TRIES, {"passed": 3, "rerun": TRIES - 1}),
+        # The twin: no try has the run of the one before.
+        (TRIES + 1, {"passed": 2, "failed": 1, "rerun": TRIES - 1}),
+    ],
+)
+def test_a_run_that_tests_share_is_made_anew_for_each_try(
+    pytester: pytest.Pytester, passes_at: int, expected: dict[str, int]
+) -> None:
+    file = SHARED.format(passes_at=passes_at, seen_behind=min(passes_at, TRIES))
+    assert outcomes_of(pytester, file) == expected
 
 
 @pytest.fixture
