@@ -14,9 +14,9 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | a spare keycode stays as it is | 250 ms | a program that draws 10 times a second has asked twice by then |
+//! | a spare keycode stays as it is | 500 ms | a program that hangs for less, or draws 2 times a second, has asked by then |
 //! | spare keycodes are empty again after | 2 s | a pause of who types; a layout that another program saves is not ours |
-//! | spare keycodes | 24 at most | as many different characters in 250 ms; others may want some, too |
+//! | spare keycodes | 24 at most | as many different characters in 500 ms; others may want some, too |
 
 use gameway_units::{Duration, Instant};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ use x11rb::protocol::xproto::{
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
-const STAYS: Duration = Duration::from_millis(250);
+const STAYS: Duration = Duration::from_millis(500);
 const EMPTY_AFTER: Duration = Duration::from_secs(2);
 const MAX_SPARE: usize = 24;
 /// The keysym of a code point beyond Latin 1 is behind this.

@@ -49,7 +49,7 @@ impl Scene {
         environment.push(("LC_ALL".to_owned(), "C.UTF-8".into()));
         environment.push(("PAPER".to_owned(), paper.clone().into()));
         // A terminal echoes and hands on each character at once; the layout is set after input has begun.
-        let script = "setxkbmap $LAYOUT; exec xterm -u8 -geometry 80x24+0+0 -e sh -c 'stty raw -echo; echo ready > $PAPER; exec cat >> $PAPER'";
+        let script = "setxkbmap $LAYOUT; echo $$ > $PAPER.pid; exec xterm -u8 -geometry 80x24+0+0 -e sh -c 'stty raw -echo; echo ready > $PAPER; exec cat >> $PAPER'";
         environment.push(("LAYOUT".to_owned(), layout.into()));
         let program = Program::start(&["sh", "-c", script].map(Into::into), &environment);
         let clock = Clock::new(Clock::monotonic_ns());
@@ -89,6 +89,13 @@ impl Scene {
     fn comes_to(&self, text: &str) {
         let wanted = format!("ready\n{text}");
         assert!(comes_true(|| self.written() == wanted), "{:?}", self.written());
+    }
+
+    /// Sends the terminal a signal.
+    fn signal(&self, name: &str) {
+        let pid = std::fs::read_to_string(self.paper.with_extension("pid")).expect("its process");
+        let done = Command::new("kill").args(["-s", name, pid.trim()]).status();
+        assert!(done.is_ok_and(|done| done.success()), "{name} {pid}");
     }
 
     /// All keysyms of the server's keyboard, and which modifiers are locked and held.
@@ -154,6 +161,29 @@ fn a_text_of_many_different_characters_arrives() {
     let Some(mut scene) = Scene::new("us") else { return };
     let text: String = ('\u{4e00}'..'\u{4e64}').collect();
     scene.types(&text);
+    scene.comes_to(&text);
+}
+
+/// A game that loads, or a machine that is busy: what was typed meanwhile is looked up later.
+#[test]
+fn a_text_arrives_that_is_typed_while_the_program_hangs() {
+    let Some(mut scene) = Scene::new("us") else { return };
+    let text: String = ('\u{4e00}'..'\u{4e28}').collect();
+    let (began, hangs) = (scene.clock.now(), Duration::from_millis(300));
+    scene.signal("STOP");
+    let mut is_stopped = true;
+    for character in text.chars() {
+        let action = Action::Type(character);
+        while !scene.injector.is_ready(scene.clock.now(), &action) {
+            sleep(Duration::from_millis(5));
+            if is_stopped && scene.clock.now().saturating_since(began) >= hangs {
+                scene.signal("CONT");
+                is_stopped = false;
+            }
+        }
+        scene.injector.apply(scene.clock.now(), [action]).expect("a screen");
+    }
+    assert!(!is_stopped, "there are more characters than spare keycodes");
     scene.comes_to(&text);
 }
 
