@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import signal
 import time
@@ -179,17 +180,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Note when a file's first test begins, and have figures drawn for those who look at them."""
     _file_of(item).stash.setdefault(BEGAN, time.monotonic_ns())
     if getattr(item, "execution_count", 1) > 1:
-        _forget_shared(item)
+        _forget_results(item)
     is_drawn = item.path.name in undrawn.DRAWN
     render.save_chart = export.save_chart if is_drawn else undrawn.compiled
 
 
-def _forget_shared(item: pytest.Item) -> None:
-    """Have what the file's tests share made anew: a live run that was late is so at each try."""
+def _forget_results(item: pytest.Item) -> None:
+    """Have results anew that the file's tests share: a run that was late is late at each try.
+
+    A page or machine that is lent, by `yield`, is still there and can be asked again.
+    """
     assert isinstance(item, pytest.Function)
     for fixtures in item._fixtureinfo.name2fixturedefs.values():
         for fixture in fixtures:
-            if fixture.scope == "module":
+            if fixture.scope == "module" and not inspect.isgeneratorfunction(fixture.func):
                 fixture.finish(item._request)
 
 

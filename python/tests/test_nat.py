@@ -174,7 +174,8 @@ def test_a_browser_and_a_host_connect(
     ):
         found = play(made, link)
         assert told(found) == way, found
-        assert found["took"] < LIMIT_S
+        with of_times():
+            assert found["took"] < LIMIT_S
 
 
 @pytest.mark.parametrize("helped", ["nothing", "STUN"] if IN_FULL else ["STUN"])

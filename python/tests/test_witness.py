@@ -33,23 +33,23 @@ import pytest
 runs = []
 pytestmark = pytest.mark.timed
 @pytest.fixture(scope="module")
-def parts():
-    runs.append("begun")
+def lent():
+    runs.append("lent")
     yield runs
-    runs.append("ended")
 @pytest.fixture(scope="module")
-def run(parts):
-    return parts.count("begun")
+def result(lent):
+    lent.append("run")
+    return lent.count("run")
 @pytest.fixture
-def shown(run):
-    return run
+def shown(result):
+    return result
 def test_before(shown):
     assert shown == 1
 def test_of_times(shown):
     assert shown == {passes_at}
 def test_behind(shown):
     assert shown == {seen_behind}
-    assert runs == ["begun", "ended"] * (shown - 1) + ["begun"]
+    assert runs == ["lent"] + shown * ["run"]
 """
 INI = """
 [pytest]
@@ -117,7 +117,7 @@ def test_what_fails_three_times_counts_where_the_machine_was_quiet(
         (TRIES + 1, {"passed": 2, "failed": 1, "rerun": TRIES - 1}),
     ],
 )
-def test_a_run_that_tests_share_is_made_anew_for_each_try(
+def test_a_result_that_tests_share_is_made_anew_for_each_try(
     pytester: pytest.Pytester, passes_at: int, expected: dict[str, int]
 ) -> None:
     file = SHARED.format(passes_at=passes_at, seen_behind=min(passes_at, TRIES))
