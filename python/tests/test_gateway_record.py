@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import time
@@ -167,6 +168,42 @@ def test_a_game_has_a_row_for_each_time_and_what_it_waited(tmp_path: Path) -> No
     assert table["received_bytes"].to_list() == [1_250_000, 500_000, 750_000]
 
 
+def test_what_told_is_an_event_and_a_share_of_the_time(tmp_path: Path) -> None:
+    again = FIRST | {"began_s": FIRST["began_s"] + 100}  # type: ignore[operator]
+    told = (1, "pings"), (3, "tcp"), (4, "tcp")
+    file = written(
+        tmp_path,
+        lines(
+            FIRST,
+            *(second(t, by=by) for t, by in told),
+            # Nothing waits in no reading: whatever told the last one, nothing did in this second.
+            second(6, by="tcp", waits=[]),
+            second(8, by="spin-bit"),
+            again,
+            second(1),
+            second(2, by="pings"),
+            second(3),
+        ),
+    )
+    results = convert(file, tmp_path / "out").results
+    events = results.events().collect()
+    assert events.select("time_ns", "flow", "event").rows() == [
+        (round(at * 1e9), "gateway", event)
+        for at, event in (
+            (0, "told-by-pings"), (1, "told-by-tcp"), (4, "told-by-nothing"),
+            (6, "told-by-spin-bit"), (8, "told-by-nothing"), (101, "restarted"),
+            (101, "told-by-pings"), (102, "told-by-nothing"),
+        )
+    ]  # fmt: skip
+    page = gw.report.write(results, results.path / "report.html").read_text("utf-8")
+    # 3 s by TCP, 2 s by each of the others.
+    shares = (
+        "They were told by TCP's time stamps for 43 %, by pings for 29 % and by QUIC's spin bit "
+        "for 29 % of the time in which something told."
+    )
+    assert shares in html.unescape(page)
+
+
 def test_a_report_says_what_the_evening_was_and_an_older_record_is_told_as_before(
     tmp_path: Path,
 ) -> None:
@@ -275,6 +312,11 @@ def test_a_file_that_ends_at_any_byte_is_read_to_there(tmp_path: Path, at: int) 
             lines(FIRST, second(1, flows=[[1, "d", "s", 1.5, 1]])),
             "line 2: flows.0.rate_bps = 1.5 is no whole number",
         ),
+        (
+            lines(FIRST, second(1, by="luck")),
+            'line 2: by = "luck" is none of tcp, spin-bit, pings',
+        ),
+        (lines(FIRST, second(1, by=7)), "line 2: by = 7 is no text of 1 to 100 characters"),
         (lines(FIRST, second(1, own=[])), "line 2: own = [] is no JSON object"),
         (lines(FIRST, second(1, own=None)), "line 2: own is no JSON object"),
         (lines(FIRST, second(1, own=OWN | {"rate": None})), "line 2: own.rate is missing"),
@@ -323,7 +365,7 @@ SCRAPS = st.one_of(
     ).map(lambda value: json.dumps(value).encode() + b"\n"),
     st.builds(
         lambda name, value: lines(SECOND | {name: value}),
-        st.sampled_from([*SECOND, "own", "games"]),
+        st.sampled_from([*SECOND, "by", "own", "games"]),
         st.none() | st.integers() | st.floats() | st.lists(st.floats() | st.none(), max_size=3),
     ),
     st.builds(

@@ -57,6 +57,8 @@ class Second:
     begin_ns: int
     end_ns: int
     waits_ns: tuple[int, ...]
+    told_by: str | None
+    """What told the last of these; None if nothing did."""
     to_bps: int
     from_bps: int
     segments: int
@@ -266,6 +268,7 @@ class _Reader:
                 self.newest_ns,
                 end_ns,
                 tuple(round(wait * 1e6) for wait in waits),
+                parts.told_by(line) if waits else None,
                 line.count("to", MAX_RATE_BPS),
                 line.count("from", MAX_RATE_BPS),
                 line.count("segments"),

@@ -1,4 +1,4 @@
-"""What a line of a record has of the gateway's own queue and of games; older ones have neither."""
+"""What a line of a record has of the own queue, of games and of what told; older ones have none."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ MAX_RATE_BPS = 10**13
 MAX_WAIT_US = 600_000_000
 MAX_FOR_S = 1e9
 BEHAVIOUR, DSCP, RULE = "behaviour", "dscp", "rule"
+TELLERS = ("tcp", "spin-bit", "pings")
 CLASSES = ("games", "others")
 COUNTED = ("sent_packets", "sent_bytes", "backlog_bytes", "drops", "marks")
 
@@ -76,6 +77,16 @@ def own_queue(line: Line) -> OwnQueue | None:
         tuple(waits),
         (first, second),
     )
+
+
+def told_by(line: Line) -> str | None:
+    """What told how long packets waited in front of the home, if it is said."""
+    if "by" not in line.content:
+        return None
+    found = line.text("by")
+    if found not in TELLERS:
+        line.wrong("by", f"is none of {', '.join(TELLERS)}", found)
+    return found
 
 
 def games(line: Line) -> tuple[Game, ...]:

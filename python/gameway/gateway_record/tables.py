@@ -6,7 +6,7 @@
 | link | `path`: what came to the home |
 | queue_delay | flow `home`: readings of how long packets waited in front of the home, at most ten a second, in the place of packets |
 | controller | stream `gateway`: the newest reading, connections limited, windows lowered; each limited connection's limit |
-| events | limited (value: the limit in bytes), released; lost-records, skipped-seconds (value: how many); restarted |
+| events | limited (value: the limit in bytes), released; lost-records, skipped-seconds (value: how many); restarted; told-by-… where something else tells what packets wait: tcp, spin-bit, pings or nothing |
 
 What is told of the gateway's own queue and of games: module `own`.
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 BIN_NS = 500_000_000
 WINDOW_NS = 5_000_000_000
+TOLD_BY, NOTHING = "told-by-", "nothing"
 HOME, OTHER, UPWARDS, LINK, GATEWAY = "home", "other", "from the home", "path", "gateway"
 MAX_DEVICES = 20
 """Devices that are told apart, those with the most; what others had is `other`."""
@@ -209,6 +210,22 @@ def _events(record: Record) -> Iterator[dict[str, Any]]:
     for before, second in _pairs(record):
         for flow, event, value in _happened(before, second):
             yield {"time_ns": second.end_ns, "flow": flow, "event": event, "value": value}
+    for time_ns, told_by in _tellers(record):
+        event = f"{TOLD_BY}{told_by or NOTHING}"
+        yield {"time_ns": time_ns, "flow": GATEWAY, "event": event, "value": 0.0}
+
+
+def _tellers(record: Record) -> Iterator[tuple[int, str | None]]:
+    """From when on what tells how long packets wait; nothing does between two sessions."""
+    newest: str | None = None
+    for at, second in enumerate(record.seconds):
+        if second.told_by != newest:
+            yield second.begin_ns, second.told_by
+        newest = second.told_by
+        following = record.seconds[at + 1 : at + 2]
+        if newest is not None and following and following[0].session != second.session:
+            yield second.end_ns, None
+            newest = None
 
 
 def _happened(before: Second | None, second: Second) -> Iterator[tuple[str, str, float]]:

@@ -9,6 +9,7 @@ import polars as pl
 
 from gameway.figures.evening import FLOWS, OWN, games_of
 from gameway.figures.flows import GATEWAY, PING, waits
+from gameway.gateway_record.tables import TOLD_BY
 from gameway.metrics.source import finished_runs
 from gameway.page import Section, Table
 from gameway.page.words import listed, number, rounded
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 DRIVER = "gateway"
 GIGA = 1e9
 UPWARDS, HOME = "from the home", "home"
+TELLERS = {
+    "tcp": "by TCP's time stamps", "spin-bit": "by QUIC's spin bit", "pings": "by pings",
+}  # fmt: skip
 BY = {"behaviour": "by behaviour", "dscp": "by DSCP", "rule": "by a rule"}
 PLAYED = (
     "Each row is a time in which a flow was a game. It waited: what waited in front of the home at "
@@ -108,8 +112,29 @@ def _waited(run: Run) -> str:
     most = _quantile(run, HOME, "99 %")
     return (
         f"In front of the home half of the readings have at most {number(half)} ms of wait, and "
-        f"99 % at most {number(most)} ms."
+        f"99 % at most {number(most)} ms.{_told(run)}"
     )
+
+
+def _told(run: Run) -> str:
+    """What told that, and for what part of the time in which something did: a sentence, or none."""
+    events = run.table("events").filter(pl.col("flow") == GATEWAY).sort("time_ns")
+    changes = events.filter(pl.col("event").str.starts_with(TOLD_BY))
+    end_ns = run.windows.run.nanoseconds[1]
+    lengths = changes.with_columns(
+        teller=pl.col("event").str.strip_prefix(TOLD_BY),
+        length=pl.col("time_ns").shift(-1, fill_value=end_ns) - pl.col("time_ns"),
+    )
+    known = lengths.filter(pl.col("teller").is_in(list(TELLERS)))
+    sums = known.group_by("teller").agg(pl.col("length").sum())
+    sums = sums.sort("length", "teller", descending=[True, False])
+    total = sums["length"].sum()
+    if not total:
+        return ""
+    shares = [
+        f"{TELLERS[teller]} for {rounded(100 * length / total)} %" for teller, length in sums.rows()
+    ]
+    return f" They were told {listed(shares)} of the time in which something told."
 
 
 def _quantile(run: Run, flow: str, share: str) -> float | None:
