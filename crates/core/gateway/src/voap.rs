@@ -252,7 +252,7 @@ impl Voap {
         let (waited, span) = (longest >= alpha, now.saturating_since(self.period_start));
         self.fill.full.on_period(now, self.left, span, waited);
         self.step(now, Band::of(longest, alpha, beta));
-        self.share();
+        self.share(now);
         self.fill.given = self.active().map(|data| Control::rate(data, beta)).sum();
         self.table.forget_idle(now);
         (self.longest, self.left) = (Duration::ZERO, Bytes::ZERO);
@@ -360,7 +360,7 @@ impl Voap {
     }
 
     /// Algorithms 3 and 4.
-    fn share(&mut self) {
+    fn share(&mut self, now: Instant) {
         let config = self.config;
         let weight = |data: &Direction<Control>| Control::weight(data, config.fairness);
         let (mut count, mut total) = (0.0, 0.0);
@@ -369,10 +369,15 @@ impl Voap {
             total += data.state.window() / weight(data);
         }
         let split = total / f64::max(count, 1.0);
+        // Gently, windows grow by little: what a flow does not use yet is not to be taken off what there is for all.
+        let mut free = if self.grows_gently { self.fill.rate(now) - total } else { 0.0 };
         let (mut leftover, mut needy) = (0.0, 0.0);
         for data in self.active() {
             let (weight, margin) = (weight(data), Control::margin(data));
-            let spare = data.state.share(split * weight, margin, &config);
+            let before = data.state.window() / weight;
+            let most = if free > 0.0 { split.max(before + free) } else { split };
+            let spare = data.state.share((split * weight, most * weight), margin, &config);
+            free -= (data.state.window() / weight - before).max(0.0);
             leftover += spare / weight;
             needy += f64::from(u8::from(data.state.is_in_need()));
         }

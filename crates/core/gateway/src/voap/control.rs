@@ -10,6 +10,8 @@ const SLOW_START_GROWTH: f64 = 1.25;
 const OVERSIZE: f64 = 1.1;
 /// A flow in slow start doubles its window with each round.
 const SLOW_START: f64 = 2.0;
+/// It has done so twice until its use is known.
+const SLOW_START_TWICE: f64 = 4.0;
 const MIN_SEGMENTS: f64 = 2.0;
 /// Multiples of it fall evenly between whole numbers, however many there are.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
@@ -241,22 +243,30 @@ impl Control {
         self.window = (self.window + change).max(MIN_SEGMENTS * segment);
     }
 
-    /// Lines 2 to 18 of algorithm 4, or algorithm 3; gives what the flow leaves of its share.
-    pub(super) fn share(&mut self, split: f64, margin: f64, config: &VoapConfig) -> f64 {
+    /// Lines 2 to 18 of algorithm 4, or algorithm 3; gives what the flow leaves of its share. `most`, which is not below that, is
+    /// what a flow may have that does not use it.
+    pub(super) fn share(
+        &mut self,
+        (split, most): (f64, f64),
+        margin: f64,
+        config: &VoapConfig,
+    ) -> f64 {
         let redistribution = config.redistribution;
         let oversize = match config.newcomers {
             Newcomers::LeftAlone => OVERSIZE,
+            Newcomers::Admitted if most > split => SLOW_START_TWICE,
             Newcomers::Admitted => SLOW_START,
         };
         let estimate = self.estimate.unwrap_or(self.window);
         let oversized = (oversize * estimate).max(estimate + margin);
         self.in_need = redistribution && (self.used_up || estimate > split);
-        if self.in_need || !redistribution || oversized > split {
+        let is_limited = !self.in_need && redistribution;
+        if !is_limited || most <= split && oversized > split {
             self.window = f64::midpoint(self.window, split);
             return 0.0;
         }
-        self.window = oversized;
-        split - self.window
+        self.window = oversized.min(most);
+        (split - self.window).max(0.0)
     }
 
     /// The least by which a limited share is larger than its use: two segments that survive the rounding.

@@ -15,6 +15,7 @@
 //! | alpha and beta | and what two segments take at `C` | RFC 5681 section 4.2: an acknowledgment lets two segments go, which wait for each other |
 //! | gently: windows grow by at most | 3 ms at `C`, or a sixteenth of them, once packets waited less than alpha for half an RTT | ours: what windows grow by comes as a burst, and waits where a shaper ([`crate::Home`], mode `both`) wants nothing to wait |
 //! | gently: windows differ by | up to half a segment | ours: senders use whole segments; twenty flows that all use one more at once are 12 ms of 20 Mb/s |
+//! | gently: a share that is limited by its flow | four times its use, and up to what the windows of others leave of `C` | ours: a sender in slow start has doubled its use twice before it is known; the windows of all grow too slowly to follow it |
 //! | least window of a newcomer | 10 segments | RFC 6928 section 2: what it may begin with |
 
 use super::full::Full;
@@ -56,6 +57,11 @@ pub(super) struct Fill {
 }
 
 impl Fill {
+    /// What the link carried lately while packets waited, in bytes per second; nothing if none did.
+    pub(super) fn rate(&self, now: Instant) -> f64 {
+        self.full.rate(now).unwrap_or(0.0)
+    }
+
     /// A flow comes that was not under control; it is left alone while the link was not full lately.
     pub(super) fn admit(&mut self, now: Instant, data: &mut Direction<Control>, beta: Duration) {
         if let Some(rate) = self.full.rate(now) {
