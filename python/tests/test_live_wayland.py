@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PATIENCE_S = 20.0
+DRAWINGS, SHOWN_WITHIN_S = 5, 4.0
 NEEDED = {
     "sway": "sway",
     "swaybg": "swaybg",
@@ -136,11 +137,21 @@ def is_near(found: Any, colour: tuple[int, int, int]) -> bool:
     )
 
 
-def eventually(made: Browser, page: str, colour: tuple[int, int, int]) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not is_near(found := shown(made, page), colour):
-        assert time.monotonic() < until, f"{found} is not {colour}"
-        time.sleep(0.05)
+def comes(own: Desktop, made: Browser, page: str, colour: tuple[int, int, int]) -> None:
+    """Draw it until it is shown.
+
+    On a busy machine PipeWire may lose a picture that the portal has queued, so that nobody is told
+    of it; the next one comes when something is drawn.
+    """
+    found = None
+    for _ in range(DRAWINGS):
+        own.paint(colour)
+        until = time.monotonic() + SHOWN_WITHIN_S
+        while time.monotonic() < until:
+            if is_near(found := shown(made, page), colour):
+                return
+            time.sleep(0.05)
+    pytest.fail(f"{found} is not {colour}")
 
 
 def test_what_is_drawn_is_what_the_browser_shows(tmp_path: Path) -> None:
@@ -150,17 +161,14 @@ def test_what_is_drawn_is_what_the_browser_shows(tmp_path: Path) -> None:
         assert Path("/dev/uinput").exists() or "no input, one can watch" in said, said
         page = made.open(f"{found[1]}#{TOKEN}")
         # This compositor gives the first picture when something is drawn.
-        own.paint(BLUE)
-        eventually(made, page, BLUE)
+        comes(own, made, page, BLUE)
         # What must not be, so that the comparison is one.
         assert not is_near(shown(made, page), ORANGE)
         for colour in (ORANGE, BLUE, ORANGE):
-            own.paint(colour)
-            eventually(made, page, colour)
+            comes(own, made, page, colour)
         # Another size of the screen, while it runs: the stream keeps its own.
         own.tell("output", OUTPUT, "mode", "800x600@60Hz")
-        own.paint(BLUE)
-        eventually(made, page, BLUE)
+        comes(own, made, page, BLUE)
         found = shown(made, page)
         assert found is not None
         assert found[:2] == (640, 360)
