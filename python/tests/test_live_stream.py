@@ -327,7 +327,7 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
     sent = made.frames("host").filter(pl.col("captured_ns").is_between(0, end_ns))
     decoded = made.frames("client").filter(pl.col("decoded_ns").is_not_null())
     lost = sent.join(decoded, on="frame", how="anti")
-    # Who has no time sends late, and what is late together is more than the link's queue takes.
+    # A machine that is too busy loses some by itself.
     assert lost.height < 0.1 * sent.height, lost
     with of_times():
         assert lost.height == 0, lost
