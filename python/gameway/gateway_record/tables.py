@@ -218,14 +218,14 @@ def _events(record: Record) -> Iterator[dict[str, Any]]:
 def _tellers(record: Record) -> Iterator[tuple[int, str | None]]:
     """From when on what tells how long packets wait; nothing does between two sessions."""
     newest: str | None = None
-    for at, second in enumerate(record.seconds):
+    end_ns = 0
+    for before, second in _pairs(record):
+        if before is None and newest is not None:
+            yield end_ns, None
+            newest = None
         if second.told_by != newest:
             yield second.begin_ns, second.told_by
-        newest = second.told_by
-        following = record.seconds[at + 1 : at + 2]
-        if newest is not None and following and following[0].session != second.session:
-            yield second.end_ns, None
-            newest = None
+        newest, end_ns = second.told_by, second.end_ns
 
 
 def _happened(before: Second | None, second: Second) -> Iterator[tuple[str, str, float]]:

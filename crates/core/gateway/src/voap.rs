@@ -370,7 +370,8 @@ impl Voap {
         }
         let split = total / f64::max(count, 1.0);
         // Gently, windows grow by little: what a flow does not use yet is not to be taken off what there is for all.
-        let mut free = if self.grows_gently { self.fill.rate(now) - total } else { 0.0 };
+        let carried = self.fill.full.rate(now).filter(|_| self.grows_gently);
+        let mut free = carried.map_or(0.0, |rate| rate - total);
         let (mut leftover, mut needy) = (0.0, 0.0);
         for data in self.active() {
             let (weight, margin) = (weight(data), Control::margin(data));

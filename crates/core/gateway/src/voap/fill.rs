@@ -57,11 +57,6 @@ pub(super) struct Fill {
 }
 
 impl Fill {
-    /// What the link carried lately while packets waited, in bytes per second; nothing if none did.
-    pub(super) fn rate(&self, now: Instant) -> f64 {
-        self.full.rate(now).unwrap_or(0.0)
-    }
-
     /// A flow comes that was not under control; it is left alone while the link was not full lately.
     pub(super) fn admit(&mut self, now: Instant, data: &mut Direction<Control>, beta: Duration) {
         if let Some(rate) = self.full.rate(now) {
