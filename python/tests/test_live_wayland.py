@@ -17,6 +17,7 @@ import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, free_address
 from said_fixture import said_until
 from wayland_desktop import OUTPUT, PORTALS
+from witness import of_times
 
 from gameway import _core
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PATIENCE_S = 20.0
-DRAWINGS, SHOWN_WITHIN_S = 5, 4.0
 NEEDED = {
     "sway": "sway",
     "swaybg": "swaybg",
@@ -137,23 +137,20 @@ def is_near(found: Any, colour: tuple[int, int, int]) -> bool:
     )
 
 
-def comes(own: Desktop, made: Browser, page: str, colour: tuple[int, int, int]) -> None:
-    """Draw it until it is shown.
+def eventually(made: Browser, page: str, colour: tuple[int, int, int]) -> None:
+    """Wait for what was drawn.
 
     On a busy machine PipeWire may lose a picture that the portal has queued, so that nobody is told
-    of it; the next one comes when something is drawn.
+    of it, and the next one comes when something is drawn.
     """
-    found = None
-    for _ in range(DRAWINGS):
-        own.paint(colour)
-        until = time.monotonic() + SHOWN_WITHIN_S
-        while time.monotonic() < until:
-            if is_near(found := shown(made, page), colour):
-                return
+    until = time.monotonic() + PATIENCE_S
+    with of_times():
+        while not is_near(found := shown(made, page), colour):
+            assert time.monotonic() < until, f"{found} is not {colour}"
             time.sleep(0.05)
-    pytest.fail(f"{found} is not {colour}")
 
 
+@pytest.mark.timed
 def test_what_is_drawn_is_what_the_browser_shows(tmp_path: Path) -> None:
     with desktop(tmp_path, BLUE, *play()) as own, browser(tmp_path / "profile") as made:
         found, said = said_until(own.process.stderr, r"(http://\S+)")
@@ -161,14 +158,17 @@ def test_what_is_drawn_is_what_the_browser_shows(tmp_path: Path) -> None:
         assert Path("/dev/uinput").exists() or "no input, one can watch" in said, said
         page = made.open(f"{found[1]}#{TOKEN}")
         # This compositor gives the first picture when something is drawn.
-        comes(own, made, page, BLUE)
+        own.paint(BLUE)
+        eventually(made, page, BLUE)
         # What must not be, so that the comparison is one.
         assert not is_near(shown(made, page), ORANGE)
         for colour in (ORANGE, BLUE, ORANGE):
-            comes(own, made, page, colour)
+            own.paint(colour)
+            eventually(made, page, colour)
         # Another size of the screen, while it runs: the stream keeps its own.
         own.tell("output", OUTPUT, "mode", "800x600@60Hz")
-        comes(own, made, page, BLUE)
+        own.paint(BLUE)
+        eventually(made, page, BLUE)
         found = shown(made, page)
         assert found is not None
         assert found[:2] == (640, 360)
