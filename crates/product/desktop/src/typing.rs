@@ -14,7 +14,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | a spare keycode stays as it is | 500 ms | a program that hangs for less, or draws 2 times a second, has asked by then |
+//! | a spare keycode stays as it is | 500 ms | a program that hangs for less has asked by then |
 //! | spare keycodes are empty again after | 2 s | a pause of who types; a layout that another program saves is not ours |
 //! | spare keycodes | 24 at most | as many different characters in 500 ms; others may want some, too |
 
