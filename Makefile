@@ -46,7 +46,7 @@ GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
 FIREFOX = $(shell apt-cache show firefox-esr > /dev/null 2>&1 && echo firefox-esr=firefox-esr)
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
-  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils xterm=xterm xclip=xclip turnserver=coturn "test -x /usr/sbin/miniupnpd"=miniupnpd-nftables ss=iproute2 \
+  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils xterm=xterm xclip=xclip mke2fs=e2fsprogs turnserver=coturn "test -x /usr/sbin/miniupnpd"=miniupnpd-nftables ss=iproute2 \
   sway=sway swaybg=swaybg pipewire=pipewire wireplumber=wireplumber dbus-run-session=dbus-daemon \
   "test -x /lib/systemd/systemd-udevd"=udev "ls /usr/lib/*/libinput.so.10"=libinput10 \
   "test -x /usr/libexec/xdg-desktop-portal-wlr"=xdg-desktop-portal-wlr "test -x /usr/libexec/xdg-desktop-portal"=xdg-desktop-portal \

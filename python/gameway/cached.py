@@ -6,10 +6,11 @@ The folder is `gameway` in XDG_CACHE_HOME, or in ~/.cache. What is in it can be 
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gameway import durable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +32,5 @@ def text(path: Path, make: Callable[[], str]) -> str:
     made = make()
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, delete=False
-        ) as new:
-            new.write(made)
-        Path(new.name).replace(path)
+        durable.write(path, made)
     return made

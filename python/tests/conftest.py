@@ -26,8 +26,7 @@ WITNESS = pytest.StashKey[Witness]()
 BEGAN = pytest.StashKey[int]()
 """When the first test of a file began: what its fixtures saw counts for all of its tests."""
 FAULTY = pytest.StashKey[str]()
-"""What failed first that a busy machine does not excuse."""
-"""Whether something else than a bound on times failed in one of a test's tries."""
+"""What failed first in a test's tries that is no bound on times."""
 
 LARGE = 10
 """How many tests a large file has at least."""

@@ -68,6 +68,7 @@ TESTED_WITH: dict[str, set[str]] = {
 }
 # Rooms of the Python package from the ground up: each knows those of lower floors only.
 FLOORS = (
+    ("durable",),
     ("errors", "controller", "caller", "signals", "cached"),
     ("experiments", "results", "video"),
     ("experiment", "published"),

@@ -10,12 +10,14 @@ import math
 import shutil
 import socket
 import subprocess
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
+from disk_fixture import disk, why_no_disk
 from live_fixture import needs_live
 from witness import of_times
 
@@ -33,7 +35,10 @@ from gameway.metrics import video_table
 from gameway.sweep.drivers import SIMULATOR
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from disk_fixture import Disk
 
 FILM = """
 title = "A film alone"
@@ -57,11 +62,13 @@ needs_player = pytest.mark.skipif(bool(LACKING), reason=LACKING or "all is there
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("cache")
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk | None]:
+    """Give the disk with the user's cache, where the machine has what it needs."""
+    with ExitStack() as ends, pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("user") / "cache"
+        made = None if why_no_disk() else ends.enter_context(disk(folder))
         patch.setenv("XDG_CACHE_HOME", str(folder))
-        yield folder
+        yield made
 
 
 def film(content: Content | None = None) -> films.Film:
@@ -71,16 +78,20 @@ def film(content: Content | None = None) -> films.Film:
 
 
 @needs_ffmpeg
-def test_a_film_is_what_the_ladder_says_and_made_once(cache: Path, tmp_path: Path) -> None:
+def test_a_film_is_what_the_ladder_says_and_made_once(drive: Disk | None, tmp_path: Path) -> None:
     wanted = film()
     assert (wanted.levels, wanted.length_s, wanted.endless) == (LEVELS, 120, True)
     told: list[str] = []
     # What an interrupted call left of a level is made anew.
-    part = cache / "gameway" / "films" / wanted.key / "level-1.part.mp4"
+    part = films.cache() / wanted.key / "level-1.part.mp4"
     part.parent.mkdir(parents=True)
     part.write_bytes(b"half")
     folder = films.make(wanted, told.append)
     assert len(told) == 4
+    # Power that fails takes nothing of what is made once.
+    if drive is not None:
+        drive.cut()
+        drive.start_again()
     assert films.make(wanted, told.append) == folder == films.kept(wanted)
     assert len(told) == 4
     sizes = films.sizes(wanted)

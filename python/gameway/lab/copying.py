@@ -6,8 +6,8 @@ second to where the session is kept, beside its account:
 
     OUT/session.partial/account.json, parts/PART/TABLE.NUMBER.parquet, raw/ping.out
 
-A file gets its name when it is whole and on the disk, as those of a result folder do
-(`gameway.sweep.folder`), whose lock is held meanwhile. The last piece of a table is written anew
+A file gets its name when it is whole and on the disk (`gameway.durable`), and the result folder's
+lock is held meanwhile. The last piece of a table is written anew
 until it is full, and is copied anew then; what ping printed is appended. At the end in order the
 result folder is written from the session's own files, then the copy is removed. After any other end
 `unfinished` makes the result folder of the copy.
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from gameway import durable
 from gameway.caller import caller, owns
 from gameway.errors import GamewayError
 from gameway.lab.account import FILE, PARTS, RAW
@@ -140,12 +141,7 @@ class Copying:
 
 def _put(target: Path, content: bytes) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + folder.PARTIAL)
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(target)
+    durable.write(target, content)
 
 
 def remove(out: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import vl_convert
 
-from gameway import _core, cached
+from gameway import _core, cached, durable
 from gameway.figures import theme
 from gameway.figures.conditions import CAPACITY
 from gameway.page.export import chart_json, file_name, save_chart
@@ -41,9 +41,7 @@ def write_page(path: Path, template: str, content: dict[str, Any]) -> None:
         "early": _asset("early.js"),
     }
     text = _environment().get_template(template).render(common | content)
-    partial = path.with_suffix(".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    durable.write(path, text)
 
 
 def drawn(figure: Figure, folder: Path | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gameway import _core
+from gameway import _core, durable
 from gameway.errors import GamewayError, InputError
 from gameway.results import MANIFEST, RUNS, check_schema, read_manifest
 
@@ -122,23 +122,9 @@ def whole(recorded: dict[str, Any], target: Path, compute: Callable[[Path], obje
     (partial / SPEC).write_text(
         json.dumps(recorded, indent=1, ensure_ascii=False), encoding="utf-8"
     )
-    for place in (*sorted(partial.rglob("*")), partial):
-        _flush(place)
-    partial.rename(target)
+    durable.rename(partial, target)
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest: whole or not at all."""
-    beside = folder / f"{MANIFEST}.{os.getpid()}.tmp"
-    beside.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    _flush(beside)
-    beside.replace(folder / MANIFEST)
-    _flush(folder)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    durable.write(folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gameway import sweep
+from gameway import durable, sweep
 from gameway.errors import GamewayError, InputError
 from gameway.results import MANIFEST, RUNS, Results
 from gameway.sweep import Interrupted
@@ -96,9 +96,7 @@ def _write_file(suite: Suite, out: Path) -> None:
     content = {"suite": suite.name, "title": suite.title, "parts": parts}
     if suite.own_page:
         content["page"] = str(suite.folder)
-    partial = out / f"{FILE}.partial"
-    partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    partial.replace(out / FILE)
+    durable.write(out / FILE, json.dumps(content, indent=1) + "\n")
 
 
 def read_file(out: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from gameway import durable
 from gameway.errors import InputError
 from gameway.video.places import NANOSECONDS_PER_SECOND, Places, places_of
 
@@ -213,10 +214,8 @@ def _packed_rung(rung: Rung, places: Places) -> bytes:
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
-    partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_bytes(content)
-        partial.replace(path)
+        durable.write(path, content)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", file=path) from error
 

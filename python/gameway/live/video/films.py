@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import shutil
 import subprocess
 import tempfile
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET  # of a file that ffmpeg wrote
 
-from gameway import _core, cached
+from gameway import _core, cached, durable
 from gameway.errors import GamewayError
 from gameway.experiment.keys.ladders import levels_of
 from gameway.live.video.content import FRAME_RATE, GENERATED, SCENES, Content
@@ -124,11 +123,12 @@ def make(film: Film, tell: Callable[[str], None]) -> Path:
             _encode(film, level, target, film.content.words(film.levels[-1][:2], cache(), tell))
     tell(f"cutting a video, once: {film.describe()}: {film.folder}")
     with tempfile.TemporaryDirectory(dir=own, prefix="unfinished-") as made:
-        _cut(film, own, Path(made))
-        _correct(film, Path(made) / MANIFEST)
-        Path(made).chmod(0o755)
+        whole = Path(made) / film.folder.name
+        whole.mkdir()
+        _cut(film, own, whole)
+        _correct(film, whole / MANIFEST)
         shutil.rmtree(film.folder, ignore_errors=True)
-        shutil.copytree(made, film.folder, copy_function=os.link)
+        durable.rename(whole, film.folder)
     return film.folder
 
 
@@ -163,7 +163,7 @@ def _encode(film: Film, level: tuple[int, int, int], target: Path, content: list
         "-bufsize", str(round(most * segment_s / 4)), "-g", str(frames), "-keyint_min", str(frames),
         "-y", str(part),
     )  # fmt: skip
-    part.rename(target)
+    durable.rename(part, target)
 
 
 def _cut(film: Film, encoded: Path, target: Path) -> None:

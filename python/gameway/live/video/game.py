@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gameway import durable
 from gameway.live.lookup import file_fact
 from gameway.live.video import recorder
 
@@ -61,5 +62,5 @@ def record(folder: Path, tell: Callable[[str], None]) -> Path:
         (segment,) = recorder.capture(PLAN, recording)
         if segment.missed_grabs:
             tell(f"{segment.missed_grabs} of {segment.frames} pictures were missed: a busy machine")
-        recording.rename(target)
+        durable.rename(recording, target)
     return target
