@@ -223,8 +223,8 @@ pub enum Pacing {
     FrameMultiplier(f64),
     /// Packets leave a queue at this rate.
     Rate(Rate),
-    /// The same, but in bursts: packets leave at once until they have taken longer than this at that rate, and the next
-    /// burst waits for as long as they take. So do senders whose timers are coarse.
+    /// The same, but in bursts: packets leave at once until what has left takes longer than this at that rate, and the next
+    /// burst waits until it has. So do senders whose timers are coarse.
     Bursts {
         /// The mean rate.
         rate: Rate,

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | `FrameMultiplier(rho)` | packet `i` of `n` at `now + i (L/rho) / (n-1)`; behind a frame that is not fully sent, at `start + i (L/rho) / n`, where `start` is `(L/rho) / n` after that one's last packet | Pudica (NSDI'24) 2.1 |
 //! | `Rate(r)` | leaky bucket: a packet keeps the bucket busy for `size/r` | libwebrtc pacing controller |
-//! | `Bursts { r, t }` | leaky bucket as well; packets leave at once until they have taken longer than `t`, the next burst waits for the bucket | Ericsson's `scream_sender` (`-microburstinterval`); libwebrtc's burst interval |
+//! | `Bursts { r, t }` | leaky bucket as well; packets leave at once until the bucket takes longer than `t` to empty, the next burst waits for that | Ericsson's `scream_sender` (`-microburstinterval`); libwebrtc's burst interval (`PacingController::NextSendTime`) |
 //! | `Burst` | at once | |
 //!
 //! So a frame that follows on another takes `L/rho` with the gap behind it. With `n-1` gaps in that time it would take
@@ -141,8 +141,8 @@ pub struct Pacer<T> {
     blocked_by_window: bool,
     /// When the leaky bucket is empty again.
     bucket_free: Instant,
-    /// When the present burst began.
-    burst_began: Instant,
+    /// When the last packet left that the bucket counted: what it held then says whether the burst goes on.
+    last_charged: Instant,
     /// When the last packet was due: a change of pacing must not put the next one before it.
     last_due: Instant,
     probes: Option<ProbeTrain>,
@@ -169,7 +169,7 @@ impl<T> Pacer<T> {
             shift: Duration::ZERO,
             blocked_by_window: false,
             bucket_free: Instant::ZERO,
-            burst_began: Instant::ZERO,
+            last_charged: Instant::ZERO,
             last_due: Instant::from_nanos(i64::MIN),
             probes: None,
             cluster: None,
@@ -357,7 +357,7 @@ impl<T> Pacer<T> {
     }
 
     fn in_burst(&self, burst: Duration) -> bool {
-        self.bucket_free.saturating_since(self.burst_began) <= burst
+        self.bucket_free.saturating_since(self.last_charged) <= burst
     }
 
     /// The rate of the leaky bucket, and how long a burst may be.
@@ -464,9 +464,7 @@ impl<T> Pacer<T> {
         let rate = if needed { rate.max(self.queued_bytes / left) } else { rate };
         // The bound keeps a moment of rate zero from closing the bucket for good.
         let full = due.saturating_add(QUEUE_TIME_LIMIT);
-        if due >= self.bucket_free {
-            self.burst_began = due;
-        }
+        self.last_charged = due;
         self.bucket_free = self.bucket_free.max(due).saturating_add(rate.time_for(size)).min(full);
     }
 }

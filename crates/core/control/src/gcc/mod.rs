@@ -26,7 +26,7 @@
 //! |---|---|
 //! | No congestion window, no pushback | off by default upstream |
 //! | Figures of loss each second from reports on packets, not from RTCP's | they count in the first second only |
-//! | A frame is spread at the pacing factor; video in libwebrtc has 1.1, of which 40 ms leave in one burst, so that a frame leaves at once | a short queue does not hold a burst; `pacing_factor` = 100 sends frames so |
+//! | A frame is spread at the pacing factor; video in libwebrtc has 1.1, of which 40 ms leave in one burst, so that a frame leaves at once | a short queue does not hold a burst; `pacing_factor` = 1.1 with `pacing_burst` = 40 ms sends so |
 //! | Times in nanoseconds, not milliseconds | as newer builds |
 //! | Probe packets count for delay and acknowledged rate | as upstream |
 //! | Option `loss_recovery` | see below; off, as upstream, and on in `gameway host` |
@@ -86,6 +86,10 @@ pub struct GccOptions {
     /// packets leave at this multiple of the target
     #[schemars(range(min = 1.0, max = 100.0))]
     pub pacing_factor: f64,
+    /// packets leave at once until they have taken longer than this at that pace; libwebrtc has 40 ms, with a factor of 1.1 for
+    /// video
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 s"))]
+    pub pacing_burst: Duration,
     /// share of the acknowledged rate kept at overuse
     #[schemars(range(min = 0.1, max = 1.0))]
     pub backoff: f64,
@@ -118,6 +122,7 @@ impl Default for GccOptions {
     fn default() -> Self {
         Self {
             pacing_factor: 2.5,
+            pacing_burst: Duration::ZERO,
             backoff: 0.85,
             loss: LossRule::default(),
             throughput: Estimator::default(),
@@ -271,6 +276,14 @@ impl Gcc {
         true
     }
 
+    fn pacing(&self, bitrate: Rate) -> Pacing {
+        let rate = bitrate.mul_f64(self.options.pacing_factor);
+        match self.options.pacing_burst {
+            Duration::ZERO => Pacing::Rate(rate),
+            interval => Pacing::Bursts { rate, interval },
+        }
+    }
+
     fn is_limited_by_loss(&self) -> bool {
         self.loss.state() != LossState::DelayBased
     }
@@ -372,7 +385,7 @@ impl RateController for Gcc {
 
     fn target(&self) -> Target {
         let bitrate = self.bitrate();
-        Target::new(bitrate, Pacing::Rate(bitrate.mul_f64(self.options.pacing_factor)))
+        Target::new(bitrate, self.pacing(bitrate))
             .asking(|requests| requests.probe_cluster = self.probes.cluster())
     }
 

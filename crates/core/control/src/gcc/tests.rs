@@ -169,3 +169,17 @@ fn after_more_than_two_seconds_without_reports_the_detector_begins_anew() {
         assert_eq!(case.gcc.trendline.modified_trend_ms() > 1.0, known, "{pause}");
     }
 }
+
+#[test]
+fn packets_leave_in_bursts_if_that_is_asked_for() {
+    for (burst, in_bursts) in [(0, false), (40, true)] {
+        let interval = Duration::from_millis(burst);
+        let options =
+            GccOptions { pacing_factor: 1.1, pacing_burst: interval, ..GccOptions::default() };
+        let target = Case::new(options).gcc.target();
+        let rate = target.bitrate.mul_f64(1.1);
+        let expected =
+            if in_bursts { Pacing::Bursts { rate, interval } } else { Pacing::Rate(rate) };
+        assert_eq!(target.pacing, expected);
+    }
+}

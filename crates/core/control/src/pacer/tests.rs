@@ -148,6 +148,18 @@ fn bursts_take_longer_than_their_interval_and_keep_the_rate() {
     assert_eq!(later, [20_000, 20_000, 20_000, 23_000]);
 }
 
+/// As in libwebrtc: what counts is how long the bucket takes to empty, not how long ago the burst began.
+#[test]
+fn a_burst_goes_on_while_the_bucket_holds_less_than_its_interval() {
+    let pacing = Pacing::Bursts { rate: Rate::from_mbps(8), interval: Duration::from_millis(4) };
+    let mut pacer = pacer(&target(pacing));
+    enqueue(&mut pacer, 0, 0, 3);
+    assert_eq!(drain(&mut pacer, 1_900), [(0, 0), (0, 1), (0, 2)]);
+    enqueue(&mut pacer, 2_000, 1, 5);
+    let dues: Vec<_> = drain(&mut pacer, 9_000).iter().map(|(due, _)| *due).collect();
+    assert_eq!(dues, [2_000, 2_000, 2_000, 2_000, 7_000]);
+}
+
 #[test]
 fn an_idle_bucket_earns_no_credit() {
     let mut pacer = pacer(&target(Pacing::Rate(Rate::from_mbps(8))));
