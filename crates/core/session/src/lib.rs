@@ -26,6 +26,7 @@ mod references;
 mod repair_code;
 mod repair_plan;
 mod repair_time;
+mod repeat_budget;
 mod resend;
 mod sender;
 mod sender_config;

@@ -12,7 +12,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | share of the target | 1/4, saved up for a second at most | in t seconds at most (t + 1)/4 of the target's bytes: losses of 10 % in bursts fit, and a frame that is lost as a whole; beyond, less must be sent, not more |
+//! | share of the target, unless a browser is stood for (`repeat_budget`) | 1/4, saved up for a second at most | in t seconds at most (t + 1)/4 of the target's bytes: losses of 10 % in bursts fit, and a frame that is lost as a whole; beyond, less must be sent, not more |
 //! | sent again | 10 times | libwebrtc's NACK requester asks as often (`kMaxNackRetries`) |
 //! | age | the receiver's patience and two frame intervals | the receiver counts from when it knows of the gap, later than the packet left |
 //! | packets kept | 8192 | 1.5 s at 50 Mb/s |
@@ -25,14 +25,14 @@ use crate::packet::MediaPacket;
 use crate::protection::Again;
 use crate::repair_code::RepairCode;
 use crate::repair_time::RoundTrip;
+use crate::repeat_budget::RepeatBudget;
+use crate::sender_config::SenderConfig;
 use crate::spares::Spares;
 use gameway_control::{FeedbackBatch, FrameId, PacketKind, SequenceNumber};
 use gameway_media::MAX_BACK;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
 
-const SHARE: u64 = 4;
-const SAVED_FOR: Duration = Duration::from_secs(1);
 const MAX_REPEATED: u8 = 10;
 const MAX_PACKETS: usize = 8192;
 const MAX_BYTES: Bytes = Bytes::new(8 << 20);
@@ -75,15 +75,25 @@ pub(crate) struct Resend {
     /// Bytes that may be sent again, and since when they are counted up to.
     allowed: Bytes,
     allowed_at: Option<Instant>,
-    /// Bytes that were sent again and are to be taken off frames.
-    owed: Bytes,
+    budget: RepeatBudget,
 }
 
 impl Resend {
     /// For a stream with this time from frame to frame, whose packets have so much more when they are sent again.
-    pub(crate) fn new(frame_interval: Duration, again: Bytes, code: RepairCode) -> Self {
+    pub(crate) fn new(
+        frame_interval: Duration,
+        again: Bytes,
+        code: RepairCode,
+        budget: RepeatBudget,
+    ) -> Self {
         let again = again.get() as u16;
-        Self { frame_interval, again, spares: Spares::new(code), ..Self::default() }
+        Self { frame_interval, again, spares: Spares::new(code), budget, ..Self::default() }
+    }
+
+    /// As a sender with this configuration has it.
+    pub(crate) fn of(config: &SenderConfig) -> Self {
+        let budget = RepeatBudget::of(config.repair);
+        Self::new(config.frame_interval, config.overhead.again, config.code, budget)
     }
 
     /// Frames come at this interval from now on.
@@ -100,8 +110,8 @@ impl Resend {
             repeated.newest = Some(now);
             repeated.repeated = repeated.repeated.saturating_add(1);
             repeated.waits = false;
-            self.owed = self.owed.saturating_add(packet.wire_size());
         }
+        self.budget.on_sent(now, packet.wire_size(), packet.original.is_some());
         if packet.is_train() {
             self.spares.on_sent(packet);
         }
@@ -311,10 +321,8 @@ impl Resend {
 
     /// What the next frame gives up for what was sent again: an eighth of it, so that frames change little from one to
     /// the next, and a quarter of the frame at most.
-    pub(crate) fn take_owed(&mut self, frame: Bytes) -> Bytes {
-        let part = Bytes::new(self.owed.get().div_ceil(8)).min(Bytes::new(frame.get() / SHARE));
-        self.owed -= part;
-        part
+    pub(crate) fn take_owed(&mut self, now: Instant, frame: Bytes) -> Bytes {
+        self.budget.take(now, frame)
     }
 
     fn on_least_round_trip(&mut self, now: Instant, sample: Duration) {
@@ -335,11 +343,10 @@ impl Resend {
     }
 
     fn save_up(&mut self, now: Instant, target: Rate) {
-        let part = |bytes: Bytes| Bytes::new(bytes.get() / SHARE);
-        let most = part(target * SAVED_FOR);
+        let most = self.budget.most(target);
         let since = self.allowed_at.replace(now).map(|before| now.saturating_since(before));
         // Nothing was sent again before the first request.
-        let gained = since.map_or(most, |since| part(target * since.min(SAVED_FOR)));
+        let gained = since.map_or(most, |since| self.budget.gained(target, since));
         self.allowed = self.allowed.saturating_add(gained).min(most);
     }
 

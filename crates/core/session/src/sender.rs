@@ -130,10 +130,7 @@ impl Sender {
             pacer: Pacer::new(config.frame_interval, padding),
             history: SentHistory::default(),
             sent_frames: SentFrames::default(),
-            resend: config
-                .repair
-                .sends_again()
-                .then(|| Resend::new(config.frame_interval, config.overhead.again, config.code)),
+            resend: config.repair.sends_again().then(|| Resend::of(&config)),
             parity_losses: (!config.repair.sends_again() && config.code == RepairCode::Interleaved)
                 .then(ParityLosses::default),
             protection: config.repair.goal().map(|goal| Protection::new(goal, config.code)),

@@ -16,6 +16,9 @@ pub enum Repair {
     None,
     /// The receiver asks for what is missing, and the sender sends it again while that is in time.
     Nack,
+    /// The same as a browser's libwebrtc has it: what is sent again may be as much as the target, and is taken from the frames by
+    /// its share in what left in the last second, at most half. For simulations that stand for a browser.
+    Libwebrtc,
     /// Frames leave with as many repair packets as the measured losses make necessary for this share of frames to be whole; nothing
     /// is sent again.
     Fec(Ratio),
@@ -47,7 +50,7 @@ impl Repair {
     /// Whether the receiver asks for what is missing, and the sender sends it again.
     #[must_use]
     pub const fn sends_again(self) -> bool {
-        matches!(self, Self::Nack | Self::Adaptive(_))
+        matches!(self, Self::Nack | Self::Libwebrtc | Self::Adaptive(_))
     }
 
     /// What is to be reached, if the sender plans by the losses that it hears of.
@@ -56,7 +59,7 @@ impl Repair {
         match self {
             Self::Fec(share) => Some(RepairGoal { share, deadline: None }),
             Self::Adaptive(goal) => Some(goal),
-            Self::None | Self::Nack => None,
+            Self::None | Self::Nack | Self::Libwebrtc => None,
         }
     }
 }
@@ -65,7 +68,7 @@ impl Repair {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "none, nack, fec, adaptive, or a table like { kind = \"adaptive\", goal = \"99 %\" }"
+    expecting = "none, nack, libwebrtc, fec, adaptive, or a table like { kind = \"adaptive\", goal = \"99 %\" }"
 )]
 enum Form {
     Word(Word),
@@ -78,6 +81,7 @@ enum Form {
 enum Word {
     None,
     Nack,
+    Libwebrtc,
     Fec,
     Adaptive,
 }
@@ -110,6 +114,7 @@ impl From<Form> for Repair {
         match form {
             Form::Word(Word::None) => Self::None,
             Form::Word(Word::Nack) => Self::Nack,
+            Form::Word(Word::Libwebrtc) => Self::Libwebrtc,
             Form::Word(Word::Fec) => Self::Fec(default_share()),
             Form::Word(Word::Adaptive) => Self::Adaptive(RepairGoal::default()),
             Form::Table(Table::Fec { goal }) => Self::Fec(goal),
@@ -126,6 +131,7 @@ impl From<Repair> for Form {
         match repair {
             Repair::None => Self::Word(Word::None),
             Repair::Nack => Self::Word(Word::Nack),
+            Repair::Libwebrtc => Self::Word(Word::Libwebrtc),
             Repair::Fec(_) if usual => Self::Word(Word::Fec),
             Repair::Adaptive(_) if usual => Self::Word(Word::Adaptive),
             Repair::Fec(goal) => Self::Table(Table::Fec { goal }),
@@ -161,6 +167,7 @@ mod tests {
         for (text, repair) in [
             (json!("none"), Repair::None),
             (json!("nack"), Repair::Nack),
+            (json!("libwebrtc"), Repair::Libwebrtc),
             (json!("fec"), Repair::Fec(goal.share)),
             (json!("adaptive"), Repair::Adaptive(goal)),
         ] {
@@ -196,7 +203,7 @@ mod tests {
             json!({ "kind": "fec", "deadline": "80 ms" }),
         ] {
             let error = from_value::<Repair>(wrong).unwrap_err().to_string();
-            assert!(error.contains("none, nack, fec, adaptive"), "{error}");
+            assert!(error.contains("none, nack, libwebrtc, fec, adaptive"), "{error}");
         }
     }
 }

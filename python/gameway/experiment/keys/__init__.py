@@ -113,7 +113,7 @@ Videos = Annotated[str | Table | Sequence[str | Table], axis(video)]
 Feedbacks = Annotated[str | Table | Sequence[str | Table], axis(feedback)]
 """native, per-frame, an interval, or { kind = "rfc8888", interval = "5 ms" }."""
 Repairs = Annotated[str | Table | Sequence[str | Table], axis(repair)]
-"""none, nack, fec, adaptive, or { kind = "adaptive", goal = "99 %", deadline = "80 ms" }."""
+"""none, nack, libwebrtc, fec, adaptive, or { kind = "adaptive", goal = "99 %" }."""
 Pauses = Annotated[Table | Sequence[Table], axis(pause)]
 """{ from = "40 s", to = "60 s" }."""
 Headers = Annotated[Table | Sequence[Table], axis(header)]

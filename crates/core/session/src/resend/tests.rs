@@ -28,7 +28,15 @@ struct Stream {
 
 impl Stream {
     fn new() -> Self {
-        Self { resend: Resend::new(FRAME, Bytes::new(12), RepairCode::AnyForAny), next: 0 }
+        Self {
+            resend: Resend::new(
+                FRAME,
+                Bytes::new(12),
+                RepairCode::AnyForAny,
+                RepeatBudget::default(),
+            ),
+            next: 0,
+        }
     }
 
     /// A packet leaves; gives its number.
@@ -401,13 +409,14 @@ fn the_newest_broken_frame_is_told_and_what_is_forgotten_is_not_sent_again() {
 fn frames_give_up_an_eighth_of_what_was_sent_again_and_a_quarter_of_themselves_at_most() {
     let mut stream = Stream::with_round_trip(10);
     (0..3).for_each(|_| _ = stream.media(0));
-    assert_eq!(stream.resend.take_owed(Bytes::new(20_000)), Bytes::ZERO);
+    assert_eq!(stream.resend.take_owed(at(1_000), Bytes::new(20_000)), Bytes::ZERO);
     (0..3).for_each(|number| assert!(stream.again(10, number).is_some()));
     let owed = 3 * SIZE_AGAIN;
     let eighth = owed.div_ceil(8);
-    assert_eq!(stream.resend.take_owed(Bytes::new(20_000)), Bytes::new(eighth));
-    assert_eq!(stream.resend.take_owed(Bytes::new(400)), Bytes::new(100));
-    let rest: u64 = (0..200).map(|_| stream.resend.take_owed(Bytes::new(20_000)).get()).sum();
+    assert_eq!(stream.resend.take_owed(at(1_000), Bytes::new(20_000)), Bytes::new(eighth));
+    assert_eq!(stream.resend.take_owed(at(1_000), Bytes::new(400)), Bytes::new(100));
+    let rest: u64 =
+        (0..200).map(|_| stream.resend.take_owed(at(1_000), Bytes::new(20_000)).get()).sum();
     assert_eq!(eighth + 100 + rest, owed, "all of it, in the end");
 }
 

@@ -96,7 +96,7 @@ impl Sender {
     fn take_owed(&mut self, now: Instant, frame: Bytes) -> Bytes {
         let Some(resend) = &mut self.resend else { return Bytes::ZERO };
         let broken = resend.expire(now);
-        let owed = resend.take_owed(frame);
+        let owed = resend.take_owed(now, frame);
         if broken.is_some() {
             self.newest_broken = self.newest_broken.max(broken);
             self.mend_loss(now);

@@ -58,7 +58,8 @@ flow_spec! {
         #[schemars(extend("x-kind" = "gameway"))]
         pub fec: Ratio,
         /// what is done about losses: none; nack: the client asks for what is missing, and it is sent again while that is in time;
-        /// fec: repair packets by the measured losses; or adaptive: the cheapest mix of both
+        /// libwebrtc: the same, taken from the frames as a browser does it; fec: repair packets by the measured losses; or adaptive: the
+        /// cheapest mix of both
         #[serde(default)]
         #[schemars(extend("x-kind" = "gameway"))]
         pub repair: Repair,

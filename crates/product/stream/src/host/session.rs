@@ -431,7 +431,7 @@ impl Session {
         config.overhead = self.overhead;
         config.repair = match terms.repair {
             Repair::Adaptive(goal) if !negotiated.nack => Repair::Fec(goal.share),
-            Repair::Nack if !negotiated.nack => Repair::None,
+            Repair::Nack | Repair::Libwebrtc if !negotiated.nack => Repair::None,
             repair => repair,
         };
         config.recovery = terms.recovery;
