@@ -101,9 +101,9 @@ def test_the_twin_of_a_browser_is_our_gcc_within_the_same_bounds() -> None:
     (run,) = gw.expand(altered('field_trials = "One/Enabled/"'))
     (stream,) = twin.as_measured(run.spec, None)["stream"]
     assert stream == {
-        "name": "game", "controller": {"kind": "gcc", "pacing_factor": 100}, "frame_rate": 30,
-        "min_bitrate": "200 kb/s",
+        "name": "game", "frame_rate": 30, "min_bitrate": "200 kb/s",
+        "controller": {"kind": "gcc", "pacing_factor": 1.1, "pacing_burst": "40 ms"},
         "start_bitrate": "1 Mb/s", "max_bitrate": "6 Mb/s", "start": "0 s", "video": "steady",
-        "repair": "nack", "feedback": {"kind": "transport-wide", "interval": "60 ms"},
+        "repair": "libwebrtc", "feedback": {"kind": "transport-wide", "interval": "60 ms"},
     }  # fmt: skip
     assert twin.scene_videos(altered()) == []
