@@ -5,7 +5,8 @@
 //! | may be sent again | 1/4 of the target, saved up for 1 s | the target, saved up for 500 ms: `RtpTransportControllerSend` (`kRetransmitWindowSizeMs`) |
 //! | a frame gives up | 1/8 of what is owed, at most 1/4 of its bytes | the share of repetitions in what left in the last second, at most half: `FecControllerDefault::UpdateFecRates` (`kProtectionOverheadRateThreshold`), `RtpSenderEgress` (window of the rates) |
 //!
-//! So with ours losses never make a stream send more than its target for long. In libwebrtc's way the frames follow within a second.
+//! So with ours losses never make a stream send more than its target for long, and frames change little from one to the next. In
+//! libwebrtc's way the frames follow within a second.
 
 use gameway_units::{Bytes, Duration, Instant, Rate, Repair};
 use std::collections::VecDeque;

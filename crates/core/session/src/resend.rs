@@ -319,8 +319,7 @@ impl Resend {
         broken
     }
 
-    /// What the next frame gives up for what was sent again: an eighth of it, so that frames change little from one to
-    /// the next, and a quarter of the frame at most.
+    /// What the next frame, of so many bytes, gives up for what was sent again.
     pub(crate) fn take_owed(&mut self, now: Instant, frame: Bytes) -> Bytes {
         self.budget.take(now, frame)
     }

@@ -28,6 +28,7 @@
 //! | Figures of loss each second from reports on packets, not from RTCP's | they count in the first second only |
 //! | A frame is spread at the pacing factor; video in libwebrtc has 1.1, of which 40 ms leave in one burst, so that a frame leaves at once | a short queue does not hold a burst; `pacing_factor` = 1.1 with `pacing_burst` = 40 ms sends so |
 //! | Times in nanoseconds, not milliseconds | as newer builds |
+//! | Packets of one sending time are no group for that alone | in milliseconds they are one burst; here they may be many frames (`inter_arrival`) |
 //! | Probe packets count for delay and acknowledged rate | as upstream |
 //! | Option `loss_recovery` | see below; off, as upstream, and on in `gameway host` |
 //!
