@@ -3,6 +3,8 @@
 //! Source: ours. That a shaper follows what packets wait in front of it is the idea of cake-autorate (a script for
 //! OpenWrt), which pings; here the wait is read off the downloads ([`crate::RemoteQueue`]), and off pings where there are any.
 //! Model: while packets wait in front longer than a target, what comes is what the link carries, `C`, whatever the shaper has.
+//! A flight of a slow start waits for itself, and with the pauses around it less comes than the link carries. But the link carries
+//! no less than what comes in any moment: `C` is never below that.
 //! The shaper has `C (1 - cut)`, so that what waits drains; the cut is `wait / 100 ms` and grows while they wait. Once nothing
 //! waits it has 98 % of `C`. If that is used for half a second, it rises by 1 %, once it is above `C` by twice as much each time,
 //! until packets wait again: a link that doubles is found in about a second, and one that stays the same is overrun by 1 or 2 %.
@@ -22,6 +24,8 @@
 //! | and less | 4 % | ours: a link that has halved once does not vary |
 //! | calm | spans of a `C` times `1 + 10 v`; cuts and the half second by as much less | ours |
 //! | `C` is of at least, at most | 40 ms, 200 ms | as in module `full`; ten periods |
+//! | a moment in which what comes is no more than the link carries | 20 ms | ours: the period; flights of a slow start are shorter than an RTT |
+//! | and of which is taken off | two packets, and what jitter bunches in it (module `floor`) | ours: those at its ends may be of the moments beside it |
 //! | a lower `C` counts after | 100 ms, or where packets wait 20 ms | ours: a burst that passes is no link that has slowed down |
 //! | and if less than 95 % of the shaper's rate comes, or 2 targets have drained | | ours: else what comes may be what the shaper lets go |
 //! | nothing can wait | where less than 93 % of `C` comes over an RTT and 40 ms | ours: below what a shaper has that is right |
@@ -32,7 +36,7 @@
 //! | used | 90 % of the rate over an RTT and 40 ms, once since the last rise | ours: senders that are the limit themselves do not raise it, and those that follow do not use all of it at once |
 //! | between two rises | an RTT and 40 ms | ours: the one before must have been seen |
 //! | and, if the shaper has more than `C` | until what is more makes the target wait, at most half a second more | ours: at 1 % more that takes 0.2 s; a rise before it is seen would add twice as much, for an RTT more |
-//! | twice as much once above | `C`; 99.5 % of it where jitter hides the target | ours |
+//! | twice as much once above | `C`; 99.5 % of it where jitter hides the target, else once more than it has come, too | ours |
 //! | jitter hides the target | where the margin of the mean is more than half of it | ours: nothing is awaited there, since what only looks like a queue cuts rises short; a satellite link would lose 4 to 6 % |
 //!
 //! While nobody can tell what waits, the rate stays. Before packets have waited once, nothing is known, and nothing is shaped.
@@ -51,6 +55,7 @@ const WAIT_PER_VARIATION: Duration = Duration::from_millis(100);
 const ONE_CHANGE: f64 = 0.04;
 const CALM: f64 = 10.0;
 const MIN_SPAN: Duration = Duration::from_millis(40);
+const MOMENT: Duration = Duration::from_millis(20);
 const SURE_SPAN: Duration = Duration::from_millis(100);
 const SURE_WAIT: Duration = Duration::from_millis(20);
 const MAX_SPAN: Duration = Duration::from_millis(200);
@@ -99,6 +104,8 @@ struct Standing {
     longest: Duration,
     /// What came between times at which somebody told that they waited, of the last [`MAX_SPAN`].
     came: Amount,
+    /// What the link carries at the least, by the moments of that.
+    shown: f64,
     /// The rate from before.
     before: Option<f64>,
 }
@@ -125,6 +132,8 @@ pub struct LinkRate {
     growth: f64,
     /// Whether the rate was used since.
     used: bool,
+    /// Whether more than `capacity` was has come since packets waited last.
+    exceeded: bool,
 }
 
 impl LinkRate {
@@ -212,21 +221,23 @@ impl LinkRate {
     }
 
     fn stands(&mut self, now: Instant, wait: Duration, round: Duration, untold: Amount) {
-        (self.held, self.growth, self.used) = (now, 0.0, false);
+        (self.held, self.growth, self.used, self.exceeded) = (now, 0.0, false, false);
         let begins = Standing {
             since: now,
             first: wait,
             longest: wait,
             came: Amount::default(),
+            shown: 0.0,
             before: self.rate,
         };
         let mut standing = self.standing.unwrap_or(begins);
         if self.standing.is_some() && untold.span <= MAX_UNTOLD {
             standing.came.add(untold);
+            standing.shown = standing.shown.max(self.shown(now));
         }
         standing.longest = standing.longest.max(wait);
         let age = now.saturating_since(standing.since);
-        let estimate = standing.came.rate();
+        let estimate = standing.came.rate().map(|mean| mean.max(standing.shown));
         let is_sure = standing.came.span >= SURE_SPAN || wait >= SURE_WAIT;
         let is_other = |one: f64| {
             let known = self.capacity.zip(self.rate);
@@ -237,6 +248,7 @@ impl LinkRate {
         if standing.came.span >= MAX_SPAN.mul_f64(calm) {
             let Amount { bytes, span } = standing.came;
             standing.came = Amount { bytes: bytes / 2.0, span: span / 2 };
+            standing.shown = self.shown(now);
         }
         let drain = DRAIN.max(round * 2).as_secs_f64();
         let cut = (wait.as_secs_f64() / drain + age.as_secs_f64() * CUT_PER_SECOND) / calm;
@@ -270,6 +282,13 @@ impl LinkRate {
         (self.differs - ONE_CHANGE).max(0.0)
     }
 
+    /// What the link carries at the least, by what came in the last moment.
+    fn shown(&self, now: Instant) -> f64 {
+        let moment = MOMENT.mul_f64(self.calm());
+        let bytes = self.came.rate(now, moment) * moment.as_secs_f64() - PAIR.as_f64();
+        bytes.max(0.0) / moment.saturating_add(self.floor.spread()).as_secs_f64()
+    }
+
     /// By how much less is done at once, since what is known of the link is of a moment ago.
     fn calm(&self) -> f64 {
         1.0 + CALM * self.variation()
@@ -301,7 +320,11 @@ impl LinkRate {
             // It has drained, so it was a queue, and what came is what the link carries.
             self.capacity = standing.came.rate().or(self.capacity);
         }
-        let (Some(capacity), Some(rate)) = (self.capacity, self.rate) else { return };
+        let (Some(known), Some(rate)) = (self.capacity, self.rate) else { return };
+        let shown = self.shown(now);
+        self.exceeded |= shown > known;
+        let capacity = known.max(shown);
+        self.capacity = Some(capacity);
         let mut rate = rate.max(capacity * (1.0 - MIN_CUT) * (1.0 + self.variation()));
         let came = self.came_lately(now, round);
         self.used |= came >= USED * rate;
@@ -310,8 +333,11 @@ impl LinkRate {
         if !self.used && held >= HOLD {
             self.growth = 0.0;
         } else if self.used && held >= pause {
-            let near = if self.is_clear() { 1.0 } else { NEAR };
-            let faster = if is_empty && rate > near * capacity { FASTER } else { 1.0 };
+            let is_above = match self.is_clear() {
+                true => rate > capacity || self.exceeded,
+                false => rate > NEAR * capacity,
+            };
+            let faster = if is_empty && is_above { FASTER } else { 1.0 };
             self.growth = (self.growth * faster).clamp(MIN_GROWTH, MAX_GROWTH);
             (self.held, self.used) = (now, false);
             // The link has carried it, and nothing waited.

@@ -97,16 +97,15 @@ impl WayOut {
     }
 
     fn end_of_law(&mut self, now: Instant, wait: Option<Duration>) {
-        let mut carried = Bytes::ZERO;
         if wait.is_some() {
             let span = self.told.map(|told| now.saturating_since(told));
-            carried = span
-                .zip(self.rate_carried())
-                .map_or(carried, |(span, rate)| Bytes::new((span.as_secs_f64() * rate) as u64));
+            let carried =
+                span.zip(self.rate_carried()).map_or(0.0, |(span, rate)| span.as_secs_f64() * rate);
             self.told = Some(now);
+            // What was carried since the last reply came in all of that time, which is a period of the law.
+            self.law.end_period(now, Bytes::new(carried as u64), wait, self.pings.longest_path());
         }
         self.told = self.told.filter(|at| now.saturating_since(*at) < MEMORY);
-        self.law.end_period(now, carried, wait, self.pings.longest_path());
     }
 
     /// In bytes per second, what passed the link between the last replies.

@@ -137,3 +137,73 @@ fn nothing_is_shaped_before_packets_have_waited_and_nothing_changes_unless_someb
     assert!(known.is_some_and(|rate| (17_000_000..19_700_000).contains(&rate)), "{known:?}");
     assert!((0..100).all(|_| period(&mut law, None) == known));
 }
+
+/// Periods of 20 ms in turn: what comes in each, of what a link of 50 Mb/s carries, and what waits, in milliseconds.
+struct Played {
+    law: LinkRate,
+    now: Instant,
+}
+
+impl Played {
+    const FULL: f64 = 6.25e6;
+
+    fn new() -> Self {
+        Self { law: LinkRate::default(), now: Instant::ZERO }
+    }
+
+    fn play(&mut self, count: usize, periods: &[(f64, Option<i64>)]) {
+        for (part, wait) in periods.iter().cycle().take(count) {
+            self.now += Duration::from_millis(20);
+            let came = Bytes::new((part * 0.02 * Self::FULL) as u64);
+            self.law.end_period(self.now, came, wait.map(Duration::from_millis), ROUND);
+        }
+    }
+
+    /// What the link is known to carry, of what it does.
+    fn known(&self) -> f64 {
+        self.law.capacity.unwrap_or(0.0) / Self::FULL
+    }
+
+    fn rate(&self) -> f64 {
+        self.law.rate.unwrap_or(0.0) / Self::FULL
+    }
+}
+
+/// Each waits for itself, and nothing comes until the next.
+#[test]
+fn flights_of_a_slow_start_say_no_less_than_what_came_in_a_moment_of_them() {
+    let mut played = Played::new();
+    played.play(7, &[(1.0, Some(9)), (0.0, None)]);
+    assert!((0.95..1.0).contains(&played.known()), "{}", played.known());
+}
+
+#[test]
+fn a_flight_that_does_not_wait_shows_what_the_link_carries_and_rises_are_quick_from_then_on() {
+    let mut played = Played::new();
+    played.play(20, &[(0.5, Some(5))]);
+    played.play(20, &[(0.48, Some(0))]);
+    assert!((0.48..0.52).contains(&played.rate()), "{}", played.rate());
+    played.play(1, &[(0.8, Some(0))]);
+    assert!((0.74..0.8).contains(&played.rate()), "{}", played.rate());
+    // By 1, 2 and 4 percent, until senders do not use it.
+    let before = played.rate();
+    played.play(30, &[(0.72, Some(0))]);
+    assert!((1.06..1.08).contains(&(played.rate() / before)), "{} after {before}", played.rate());
+}
+
+#[test]
+fn a_link_that_slows_down_while_packets_wait_is_known_to_have_done_so() {
+    let mut played = Played::new();
+    played.play(10, &[(1.0, Some(10))]);
+    assert!((0.95..1.05).contains(&played.known()), "{}", played.known());
+    played.play(30, &[(0.4, Some(40))]);
+    assert!((0.35..0.6).contains(&played.known()), "{}", played.known());
+}
+
+#[test]
+fn what_jitter_bunches_in_a_moment_is_no_link_that_carries_more() {
+    let mut played = Played::new();
+    played.play(20, &[(0.5, Some(10))]);
+    played.play(100, &[(0.3, Some(0)), (0.7, Some(12)), (0.2, Some(6)), (0.6, Some(0))]);
+    assert!((0.4..0.6).contains(&played.known()), "{}", played.known());
+}

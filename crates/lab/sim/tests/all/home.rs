@@ -272,3 +272,33 @@ fn jitter_does_not_shape_a_link_away() {
         assert!((5.0..40.0).contains(&waited), "{what}: {waited} ms");
     }
 }
+
+/// Flights of slow starts on a link that nothing fills for long: what comes of them in a round trip is no link that carries as much.
+#[test]
+fn short_transfers_do_not_shape_a_link_away() {
+    let line = Line { mbps: 50, rtt_ms: 40, queue_ms: 200 };
+    let sizes = [
+        ("small", "10 kB", "100 kB", "500 ms"),
+        ("medium", "100 kB", "1 MB", "2 s"),
+        ("large", "1 MB", "5 MB", "5 s"),
+    ];
+    for (gateway, tcp, seed) in [
+        ("shape", "cubic", 3),
+        ("both", "cubic", 3),
+        ("both", "cubic", 4),
+        ("both", "cubic", 12),
+        ("both", "bbr", 7),
+    ] {
+        let home = with(shaped_home(line, 60, gateway), "/seed", json!(seed));
+        let home = with_ping(home, "100 ms");
+        let spec = sizes.iter().fold(home, |spec, (name, least, most, gap)| {
+            let more = json!({ "name": name, "kind": "short-tcp", "min_size": least,
+                "max_size": most, "mean_gap": gap });
+            with_tcp(spec, tcp, more)
+        });
+        let rates = run(&spec).variable("gateway", "shaped_rate_bps", 0.0, 60.0);
+        let low = rates.iter().filter(|rate| **rate < 0.8 * 50e6).count() as f64;
+        let part = low / rates.len() as f64;
+        assert!(rates.len() > 40 && part < 0.05, "{gateway}, {tcp}, {seed}: {part}");
+    }
+}
