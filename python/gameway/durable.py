@@ -8,6 +8,7 @@ a file holds is flushed to the disk first.
 from __future__ import annotations
 
 import os
+from threading import get_native_id
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 def write(path: Path, content: str | bytes) -> None:
     """Write a file in place of the one before; OSError if it cannot be written."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    # The number of a thread is unique among all processes.
+    partial = path.with_name(f"{path.name}.{get_native_id()}.partial")
     try:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
         rename(partial, path)

@@ -7,10 +7,10 @@ second to where the session is kept, beside its account:
     OUT/session.partial/account.json, parts/PART/TABLE.NUMBER.parquet, raw/ping.out
 
 A file gets its name when it is whole and on the disk (`gameway.durable`), and the result folder's
-lock is held meanwhile. The last piece of a table is written anew
-until it is full, and is copied anew then; what ping printed is appended. At the end in order the
-result folder is written from the session's own files, then the copy is removed. After any other end
-`unfinished` makes the result folder of the copy.
+lock is held meanwhile. The last piece of a table is written anew until it is full, and is copied
+anew then; what ping printed is appended. At the end in order the result folder is written from the
+session's own files, then the copy is removed. After any other end `unfinished` makes the result
+folder of the copy.
 """
 
 from __future__ import annotations

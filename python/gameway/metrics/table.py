@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import polars as pl
 
+from gameway import durable
 from gameway.metrics.run import RunMetrics, histogram_schema, row_schema, run_metrics
 from gameway.metrics.source import ResultFolder, Run, finished_runs
 
@@ -142,7 +143,7 @@ def _store(folder: Path, evaluated: Evaluated) -> None:
         partial = folder / f"{name}.{os.getpid()}.partial"
         try:
             frame.write_parquet(partial)
-            partial.replace(folder / name)
+            durable.rename(partial, folder / name)
         except OSError:
             return
 
