@@ -333,10 +333,8 @@ impl LinkRate {
         if !self.used && held >= HOLD {
             self.growth = 0.0;
         } else if self.used && held >= pause {
-            let is_above = match self.is_clear() {
-                true => rate > capacity || self.exceeded,
-                false => rate > NEAR * capacity,
-            };
+            let near = if self.is_clear() { 1.0 } else { NEAR };
+            let is_above = rate > near * capacity || self.is_clear() && self.exceeded;
             let faster = if is_empty && is_above { FASTER } else { 1.0 };
             self.growth = (self.growth * faster).clamp(MIN_GROWTH, MAX_GROWTH);
             (self.held, self.used) = (now, false);
