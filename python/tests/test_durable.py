@@ -1,6 +1,6 @@
 """Power that fails: what is kept is whole, and what was not flushed is made anew.
 
-Needs root, loop devices and mke2fs; `test_live_power.py` is the same of a recorded session.
+Needs root, loop devices and mke2fs; `test_live_lab.py` has the same of a recorded session.
 """
 
 from __future__ import annotations

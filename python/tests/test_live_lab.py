@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, until_frames
+from disk_fixture import disk, needs_disk
 from film_fixture import encoded, give
 from live_fixture import needs_live
 from said_fixture import said_until
@@ -217,30 +218,50 @@ LOST_S = 5.0
 
 
 @pytest.mark.long("test_live_lab.py::test_a_lab_that_is_killed_leaves_nothing")
-@pytest.mark.parametrize("killed", [True, False])
-def test_a_recorded_session_outlives_its_process(tmp_path: Path, killed: bool) -> None:
-    out = tmp_path / "run" / "kept"
-    with house() as (home, _), play(home, tmp_path / "run", "--here", "--keep") as one:
-        with browser(tmp_path / "profile", *inside(home)) as made:
+@pytest.mark.parametrize(
+    "end", ["in order", "killed", pytest.param("without power", marks=needs_disk)]
+)
+def test_a_recorded_session_outlives_its_process(tmp_path: Path, end: str) -> None:
+    folder = tmp_path / "run"
+    if end == "without power":
+        with disk(folder) as drive:
+            seconds = session_that_ends(folder, drive.cut)
+            drive.start_again()
+            check_kept(folder / "kept", seconds, in_order=False)
+    else:
+        seconds = session_that_ends(folder, None if end == "in order" else lambda: None)
+        check_kept(folder / "kept", seconds, in_order=end == "in order")
+
+
+def session_that_ends(folder: Path, before_kill: Callable[[], None] | None) -> float:
+    """Record a session that ends in order, or is killed after this; give how long it was."""
+    with house() as (home, _), play(home, folder, "--here", "--keep") as one:
+        with browser(folder.parent / "profile", *inside(home)) as made:
             page = Page(made, one.links[0])
             page.turn(downloads=["cubic"])
             assert eventually(lambda: page.flow("cubic") > 5)
             page.turn(capacity="10 Mb/s")
             time.sleep(6)
-            seconds = page.ask()[1]["now"]["seconds"]
-            if killed:
+            seconds = float(page.ask()[1]["now"]["seconds"])
+            if before_kill is not None:
+                before_kill()
                 one.process.kill()
                 one.process.wait()
-        if not killed:
+        if before_kill is None:
             code, said = one.end()
             assert code == 0, said
+    return seconds
+
+
+def check_kept(out: Path, seconds: float, *, in_order: bool) -> None:
+    """Look at what there is of a session that was so long."""
     reported = subprocess.run(
         [sys.executable, "-m", "gameway", "report", str(out)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert ("not ended in order" in reported.stderr) == killed, reported.stderr
+    assert ("not ended in order" in reported.stderr) != in_order, reported.stderr
     told = (out / "report.html").read_text(encoding="utf-8")
-    assert ("The session ended early" in told) == killed
+    assert ("The session ended early" in told) != in_order
     assert not (out / "session.partial").exists()
     (run,) = (out / "runs").iterdir()
     assert ("capacity", "10 Mb/s") in pl.read_parquet(run / "changes.parquet")[:, 1:].rows()
