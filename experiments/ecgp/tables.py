@@ -115,7 +115,7 @@ SIDES = {
     "TCP, Mb/s": "tcp_bitrate_mbps",
     "link used, %": "utilization_percent",
 }
-LEAST = "game_delay_mean_ms"
+MINIMIZED = "game_delay_mean_ms"
 
 
 def matrix(rows: pl.DataFrame, keys: tuple[str, ...], caption: str, name: str) -> Table:
@@ -128,10 +128,10 @@ def matrix(rows: pl.DataFrame, keys: tuple[str, ...], caption: str, name: str) -
             for title, value in zip(keys, key, strict=True)
         }
         lines.append(line | {title: estimate_of(own[column]) for title, column in known.items()})
-        means.append({**line, LEAST: own[LEAST].mean()})
+        means.append({**line, MINIMIZED: own[MINIMIZED].mean()})
     numbers = pl.DataFrame(means).with_row_index()
     least = numbers.group_by(list(numbers.columns)[2 : len(keys) + 1]).agg(
-        pl.col("index").sort_by(LEAST).first()
+        pl.col("index").sort_by(MINIMIZED).first()
     )
     best: frozenset[Cell] = frozenset((int(index), "game delay, ms") for index in least["index"])
     return Table(caption, pl.DataFrame(lines), name=name, file_frame=rows, best=best)

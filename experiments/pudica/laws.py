@@ -42,7 +42,7 @@ BOUND = 1.0
 ADDITIVE = 0.25
 FRAMES_A_STEP = 2
 RESET_FRAMES = 300
-LEAST, MOST = 2.0, MAX_BITRATE
+MIN_BITRATE, MAX_OFFERED = 2.0, MAX_BITRATE
 STEPS = 600
 FAIR = 0.99
 
@@ -58,7 +58,7 @@ def trajectory(law: str, steps: int = STEPS) -> pl.DataFrame:
         used = sum(flows) / CAPACITY
         frames += FRAMES_A_STEP
         tau = 0 if used > 1.0 or frames % RESET_FRAMES == 0 else tau + FRAMES_A_STEP
-        flows = [min(max(_next(law, own, used, tau), LEAST), MOST) for own in flows]
+        flows = [min(max(_next(law, own, used, tau), MIN_BITRATE), MAX_OFFERED) for own in flows]
         rows.append((step, *flows))
     return pl.DataFrame(rows, schema=["step", "first", "second"], orient="row")
 
@@ -84,6 +84,6 @@ def _next(law: str, bitrate: float, used: float, tau: int) -> float:
         return bitrate * DECREASE if used > 1.0 else bitrate + ADDITIVE
     if used <= ALPHA:
         return bitrate * (1.0 + GAMMA_MI * ((ALPHA + 1.0) / 2.0 - used) / used)
-    own = CAPACITY / 2.0 if law == "linear" else max(bitrate, LEAST)
+    own = CAPACITY / 2.0 if law == "linear" else max(bitrate, MIN_BITRATE)
     additive = (MAX_BITRATE + 2.0 * tau / math.log(own)) * GAMMA_MD / 2.0
     return bitrate + min(max(additive - GAMMA_MD * bitrate, -BOUND), BOUND)

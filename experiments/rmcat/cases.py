@@ -54,28 +54,28 @@ def _over_twin(value: float, twin: float, slack: float = 0.0) -> float:
 
 USE = Criterion(
     "use", "%", "Media carry at least 75 % of what they could, in the settled part of each phase.",
-    OURS, lambda run, _: run.used_by_phase(), least=75.0,
+    OURS, lambda run, _: run.used_by_phase(), min_value=75.0,
 )  # fmt: skip
 USE_TOGETHER = Criterion(
     "use", "%", "While all flows are there, media carry at least 75 % of what they could.",
-    OURS, lambda run, _: run.used_together(), least=75.0,
+    OURS, lambda run, _: run.used_together(), min_value=75.0,
 )  # fmt: skip
 VARIATION = Criterion(
     "variation", "%", "In the settled part of each phase, the rates of 0.5 s vary (standard "
     "deviation over mean) by at most 20 %.",
-    OURS, lambda run, _: [max(run.variations_percent())], most=20.0,
+    OURS, lambda run, _: [max(run.variations_percent())], max_value=20.0,
 )  # fmt: skip
 DELAY = Criterion(
     "delay", "ms", "95 of 100 media packets wait at most 100 ms in queues.",
-    OURS, lambda run, _: [run.delay_p95_ms()], most=100.0,
+    OURS, lambda run, _: [run.delay_p95_ms()], max_value=100.0,
 )  # fmt: skip
 LOSS = Criterion(
     "loss", "%", "At most 1 % of the media packets are lost.",
-    OURS, lambda run, _: [run.loss_percent()], most=1.0,
+    OURS, lambda run, _: [run.loss_percent()], max_value=1.0,
 )  # fmt: skip
 SHARE = Criterion(
     "share", "", "While all are there, the greatest rate is at most three times the least.",
-    RFC_8868, lambda run, _: [max_ratio(run.shares())], most=UNFAIREST,
+    RFC_8868, lambda run, _: [max_ratio(run.shares())], max_value=UNFAIREST,
 )  # fmt: skip
 
 
@@ -115,13 +115,13 @@ def _use_of_links(run: Observed, _: Twin) -> list[float]:
     return found
 
 
-def _least_of_fair(run: Observed, _: Twin) -> list[float]:
+def _min_of_fair(run: Observed, _: Twin) -> list[float]:
     """Each flow's rate over its max-min fair share of the two bottlenecks."""
     part = run.together()
     first, last = (run.could_mbps(name, run.media, part) for name in ("path", "last"))
-    most = megabits_per_second(run.media[0]["max_bitrate"])
-    both = min(first / 2.0, last / 2.0, most)
-    fair = [both, min(first - both, most), min(last - both, most)]
+    max_mbps = megabits_per_second(run.media[0]["max_bitrate"])
+    both = min(first / 2.0, last / 2.0, max_mbps)
+    fair = [both, min(first - both, max_mbps), min(last - both, max_mbps)]
     return [rate / share for rate, share in zip(run.shares(), fair, strict=True)]
 
 
@@ -151,47 +151,48 @@ def _share_kept(run: Observed, twin: Twin) -> list[float]:
 
 KEPT = Criterion(
     "kept", "%", "The forward flow has at least 80 % of its rate in the twin run, whose way back "
-    "is not congested.", OURS, _kept, least=80.0,
+    "is not congested.", OURS, _kept, min_value=80.0,
 )  # fmt: skip
 FORWARD_DELAY = Criterion(
     "delay", "ms", "95 of 100 packets of the forward flow wait at most 100 ms.",
-    OURS, _forward_delay, most=100.0,
+    OURS, _forward_delay, max_value=100.0,
 )  # fmt: skip
 FLOOR = Criterion(
     "floor", "%", "The flow has at least its least bitrate (90 %, for loss and encoder's noise).",
-    OURS, lambda run, _: [run.floor_percent()], least=90.0,
+    OURS, lambda run, _: [run.floor_percent()], min_value=90.0,
 )  # fmt: skip
 TCP_RATIO = Criterion(
     "media/TCP", "", "The rate of the flow over that of the TCP.", "", _tcp_ratio,
 )  # fmt: skip
 NOT_FOR_LONG = Criterion(
     "below floor", "s", "No flow stays below its least bitrate (90 %) for longer than 5 s.",
-    OURS, lambda run, _: [run.below_floor_s()], most=5.0,
+    OURS, lambda run, _: [run.below_floor_s()], max_value=5.0,
 )  # fmt: skip
 WEIGHT = Criterion(
     "weight", "", "The first flow has about twice the rate of the others: 1.5 to 2.5 times.",
-    OURS, _weight, least=1.5, most=2.5,
+    OURS, _weight, min_value=1.5, max_value=2.5,
 )  # fmt: skip
 NO_WEIGHT = Criterion(
     "without", "", "With equal weights it has as much as the others: 0.75 to 1.33 times.",
-    OURS, _twin_weight, least=0.75, most=4.0 / 3.0,
+    OURS, _twin_weight, min_value=0.75, max_value=4.0 / 3.0,
 )  # fmt: skip
 USE_OF_LINKS = Criterion(
     "use", "%", "Each of the two bottlenecks is used by at least 75 %.",
-    OURS, _use_of_links, least=75.0,
+    OURS, _use_of_links, min_value=75.0,
 )  # fmt: skip
 NOT_STARVED = Criterion(
     "of fair", "", "Each flow has at least a third of its max-min fair share.",
-    RFC_8868, _least_of_fair, least=1.0 / UNFAIREST,
+    RFC_8868, _min_of_fair, min_value=1.0 / UNFAIREST,
 )  # fmt: skip
 NOT_WORSE = (
     Criterion("use", "", "With marks, media carry at least 0.9 times as much as without.",
-              OURS, _use_kept, least=0.9),
+              OURS, _use_kept, min_value=0.9),
     Criterion("delay", "", "The 95th percentile of the queueing delay is at most 1.1 times as "
-              "long.", OURS, _delay_kept, most=1.1),
-    Criterion("loss", "points", "Loss grows by at most 0.1 points.", OURS, _loss_kept, most=0.1),
+              "long.", OURS, _delay_kept, max_value=1.1),
+    Criterion("loss", "points", "Loss grows by at most 0.1 points.", OURS, _loss_kept,
+              max_value=0.1),
     Criterion("share", "", "The greatest rate over the least is at most 1.1 times as great, or 1.1 "
-              "times three.", OURS, _share_kept, most=1.1),
+              "times three.", OURS, _share_kept, max_value=1.1),
 )  # fmt: skip
 
 LOW = (DELAY, LOSS)

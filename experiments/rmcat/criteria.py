@@ -47,8 +47,8 @@ class Criterion:
     words: str
     source: str
     measure: Measure
-    least: float = -math.inf
-    most: float = math.inf
+    min_value: float = -math.inf
+    max_value: float = math.inf
 
     def judged(self, found: Sequence[float]) -> Judged:
         """What the figures of a run amount to."""
@@ -57,7 +57,7 @@ class Criterion:
     @property
     def judges(self) -> bool:
         """Whether it has a limit."""
-        return not (math.isinf(self.most) and math.isinf(self.least))
+        return not (math.isinf(self.max_value) and math.isinf(self.min_value))
 
     @property
     def limit(self) -> str:
@@ -65,11 +65,11 @@ class Criterion:
         if not self.judges:
             return "told, not judged"
         unit = f" {self.unit}" if self.unit else ""
-        if math.isinf(self.most):
-            return f"at least {number(self.least)}{unit}"
-        if math.isinf(self.least):
-            return f"at most {number(self.most)}{unit}"
-        return f"{number(self.least)} to {number(self.most)}{unit}"
+        if math.isinf(self.max_value):
+            return f"at least {number(self.min_value)}{unit}"
+        if math.isinf(self.min_value):
+            return f"at most {number(self.max_value)}{unit}"
+        return f"{number(self.min_value)} to {number(self.max_value)}{unit}"
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,17 @@ class Judged:
     def met(self) -> bool:
         """Whether all figures are within the limits; False if there are none."""
         one = self.criterion
-        return self.known and all(one.least <= figure <= one.most for figure in self.figures)
+        return self.known and all(
+            one.min_value <= figure <= one.max_value for figure in self.figures
+        )
 
     @property
     def worst(self) -> float:
         """The figure that is the farthest outside, or the nearest to a limit."""
         one = self.criterion
-        return min(self.figures, key=lambda x: min(x - one.least, one.most - x), default=math.nan)
+        return min(
+            self.figures, key=lambda x: min(x - one.min_value, one.max_value - x), default=math.nan
+        )
 
     @property
     def text(self) -> str:

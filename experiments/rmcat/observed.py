@@ -109,18 +109,18 @@ class Observed:
         return len(inside) == 1 and inside[0] == window
 
     def could_mbps(self, link: str, media: Sequence[Flow], window: Window) -> float:
-        """What media could carry over a bottleneck: what UDP and TCP leave, up to their most."""
-        most = sum(megabits_per_second(flow["max_bitrate"]) for flow in media)
+        """What media could carry over a bottleneck: what UDP and TCP leave, up to their maximum."""
+        max_mbps = sum(megabits_per_second(flow["max_bitrate"]) for flow in media)
         rows = rows_of_link(self.link, link) if link in set(self.link["link"]) else None
         if rows is None:
-            return most
+            return max_mbps
         others = sum(
             _or_zero(self.bitrates.mean(str(flow["name"]), window))
             for flow in competitors(self.spec)
             if link_of(flow) == link or (link != "back" and flow.get("via", "all") == "all"
                                          and flow.get("direction", "down") == "down")
         )  # fmt: skip
-        return min(most, network.capacity_mbps(rows, window) - others)
+        return min(max_mbps, network.capacity_mbps(rows, window) - others)
 
     def used_percent(self, link: str, media: Sequence[Flow], window: Window) -> float:
         """What media carry of what they could, percent."""

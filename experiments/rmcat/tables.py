@@ -127,7 +127,7 @@ def _numbers(rows: Sequence[Row]) -> pl.DataFrame:
             "controller": row.controller, "runs": row.runs, "figure": judged.criterion.name,
             "unit": judged.criterion.unit, "number": index, "value": value,
             "lowest": judged.ranges[index][0], "highest": judged.ranges[index][1],
-            "least": judged.criterion.least, "most": judged.criterion.most, "met": judged.met,
+            "min": judged.criterion.min_value, "max": judged.criterion.max_value, "met": judged.met,
         }
         for row in rows
         for judged in row.judged

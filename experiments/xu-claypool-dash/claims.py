@@ -121,7 +121,7 @@ def _claims() -> Iterator[tuple[str, Callable[[Runs], Told | None]]]:
     yield "The bitrate decreases when the video comes (IV-A)", _decreases
     yield "It recovers when the video has gone: within 5 % (IV-A)", _recovers
     yield "Luna's way: less bitrate at 7 BDP than at 0.5 BDP (IV-A)", _less_in_deep
-    yield "GeForce's way: most bitrate at 1 BDP (IV-A)", _most_in_typical
+    yield "GeForce's way: most bitrate at 1 BDP (IV-A)", _max_in_typical
     yield "Luna's way: above its share at 0.5 BDP, below at 7 BDP (IV-B, VII)", _luna_shares
     yield "GeForce's way: above its share at 1 BDP, below at 0.5 and 7 BDP (IV-B)", _geforce_shares
     yield "Beside the video, 57 f/s or more in all conditions (V)", _smooth
@@ -195,7 +195,7 @@ def _less_in_deep(runs: Runs) -> Told | None:
     return _by_queue(runs, (SHALLOW, DEEP), lambda mbps: mbps[DEEP] < mbps[SHALLOW])
 
 
-def _most_in_typical(runs: Runs) -> Told | None:
+def _max_in_typical(runs: Runs) -> Told | None:
     return _by_queue(runs, QUEUES, lambda mbps: mbps[TYPICAL] > max(mbps[SHALLOW], mbps[DEEP]))
 
 

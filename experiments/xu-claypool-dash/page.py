@@ -84,7 +84,7 @@ def page(parts: dict[str, Results]) -> Page:
     found: list[Claim] = []
     if "paper" in parts:
         found = claims.of_paper(
-            measured["paper"], _most_mbps(parts["paper"]), measured.get("download")
+            measured["paper"], _max_mbps(parts["paper"]), measured.get("download")
         )
         sections.append(Section("Claims", TEXTS["claims"], [claims.matrix(found)]))
         sections.append(_over_time(parts["paper"], measured["paper"]))
@@ -114,7 +114,7 @@ def _detail(found: list[Claim]) -> Table:
     return replace(claimed.table(found), main=False)
 
 
-def _most_mbps(results: Results) -> float:
+def _max_mbps(results: Results) -> float:
     run = finished_runs(results)[0]
     return megabits_per_second(str(streams(run.spec)[0].get("max_bitrate", "50 Mb/s")))
 

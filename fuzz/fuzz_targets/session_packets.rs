@@ -7,7 +7,7 @@ use gameway_media::EncoderModel;
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use gameway_units::{Bytes, Duration, Ecn, Instant, ReceiverInstant, Recovery, Repair};
+use gameway_units::{Bytes, Duration, Ecn, Instant, ReceiverInstant, Recovery, Repair, RepairGoal};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 
@@ -57,6 +57,17 @@ fn drain(receiver: &mut Receiver, now: ReceiverInstant, report: &mut FeedbackPac
     let _ = receiver.next_deadline();
 }
 
+fn repair(choice: u8) -> Repair {
+    let goal = RepairGoal::default();
+    match choice % 5 {
+        0 => Repair::None,
+        1 => Repair::Nack,
+        2 => Repair::Libwebrtc,
+        3 => Repair::Fec(goal.share),
+        _ => Repair::Adaptive(goal),
+    }
+}
+
 /// How often each packet was sent again.
 #[derive(Default)]
 struct Repeated(BTreeMap<SequenceNumber, u32>);
@@ -81,7 +92,7 @@ fuzz_target!(|bytes: &[u8]| {
         false => FeedbackStyle::Interval(Duration::from_millis(50)),
     };
     let mut config = SenderConfig::new(Instant::ZERO, interval);
-    config.repair = if input.any() { Repair::Nack } else { Repair::None };
+    config.repair = repair(input.any());
     config.recovery = if input.any() { Recovery::Reference } else { Recovery::KeyFrame };
     let (repair, recovery) = (config.repair, config.recovery);
     let mut sender = Sender::new(config, controller);

@@ -30,7 +30,7 @@ fuzz_target!(|text: &[u8]| {
     let carried = link.capacity_between(Instant::ZERO, at + moment).get();
     assert!(sent <= carried, "{sent} B left where {carried} B could");
     let whole = link.capacity_between(Instant::ZERO, two_periods).get();
-    let (most, least) =
+    let (max, min) =
         (3 * trace.opportunities() as u64 * 1500, 2 * trace.opportunities() as u64 * 1500);
-    assert!((least..=most).contains(&whole), "{whole} B in two periods");
+    assert!((min..=max).contains(&whole), "{whole} B in two periods");
 });

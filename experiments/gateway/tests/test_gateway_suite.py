@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from gameway.results import Results
 
-ALONE_MOST = {"small": 1.12, "medium": 1.3, "large": 1.4}
-BOTH_MOST = {"small": 1.06, "medium": 1.2, "large": 1.33}
+ALONE_MAX = {"small": 1.12, "medium": 1.3, "large": 1.4}
+BOTH_MAX = {"small": 1.06, "medium": 1.2, "large": 1.33}
 """What transfers take by what they take without a gateway, at most; with `both`."""
 SUITE = load_suite(experiments.folder() / "gateway")
 AT_ACCESS_POINT = {
@@ -120,7 +120,7 @@ def test_short_transfers_are_quicker_beside_a_download_and_pay_for_it_alone(
     for (variant, beside, size), value in ratio.items():
         if variant == "nothing":
             continue
-        most = (BOTH_MOST if variant == "both" else ALONE_MOST)[size]
+        most = (BOTH_MAX if variant == "both" else ALONE_MAX)[size]
         low, high = (0.2, 0.5) if beside == transfers.BESIDE else (0.9, most)
         assert low < value < high, (variant, beside, size)
     # Not what is wanted of them: within 2 %.

@@ -109,7 +109,7 @@ def flat(*levels: tuple[float, float]) -> np.ndarray:
 
 
 def of(**flows: np.ndarray) -> Bitrates:
-    return Bitrates(np.arange(len(next(iter(flows.values())))) * 0.5, flows)
+    return Bitrates(0.5 * np.arange(float(len(next(iter(flows.values()))))), flows)
 
 
 def test_a_flow_is_steady_two_seconds_after_it_stops_changing() -> None:

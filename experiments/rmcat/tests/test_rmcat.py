@@ -174,7 +174,10 @@ def test_the_first_half_of_a_phase_is_not_judged() -> None:
 
 
 def test_udp_is_not_there_for_media() -> None:
-    udp = {"competitor": [{"name": "cbr", "kind": "udp", "rate": "500 kb/s"}], "media": ["a"]}
+    udp: dict[str, Any] = {
+        "competitor": [{"name": "cbr", "kind": "udp", "rate": "500 kb/s"}],
+        "media": ["a"],
+    }
     rates = {"a": constant(0.45), "cbr": constant(0.5)}
     assert observed(rates, **udp).used_by_phase() == pytest.approx([90.0], abs=0.1)
     assert observed(rates | {"cbr": constant(0.0)}, **udp).used_by_phase() == pytest.approx([45.0])
@@ -229,7 +232,7 @@ def test_what_is_kept_is_of_the_twin(rate: float, good: bool) -> None:
     assert not met(cases.KEPT, run)
 
 
-TCP = {"competitor": [{"name": "tcp", "kind": "tcp"}], "media": ["a"]}
+TCP: dict[str, Any] = {"competitor": [{"name": "tcp", "kind": "tcp"}], "media": ["a"]}
 
 
 @pytest.mark.parametrize(

@@ -149,8 +149,8 @@ def catalogue(entries: Iterable[dict[str, Any]], between: str | None = None) -> 
 
 def _allowed(option: dict[str, Any]) -> str:
     """Say which values an option may have, unless its sentence says it."""
-    least, most = option.get("min"), option.get("max")
-    span = "" if least is None or most is None else f"{least} to {most}"
+    lowest, highest = option.get("min"), option.get("max")
+    span = "" if lowest is None or highest is None else f"{lowest} to {highest}"
     words = option.get("kind", "").split(", ")
     is_told = len(words) == 1 or all(word in option["summary"] for word in words)
     told = "; ".join(filter(None, ["" if is_told else ", ".join(words), span]))

@@ -91,16 +91,16 @@ def _room(labels: Sequence[Label], index: int) -> float:
 
 
 def _nearest_free(label: Label, taken: Sequence[Box], width: float, height: float) -> Placed:
-    best, least = None, math.inf
+    best, min_cost = None, math.inf
     for distance in DISTANCES:
         for angle in ANGLES:
             placed = _at(label, distance, angle)
             cost = sum(_overlap(placed.box, box) for box in taken) + _outside(
                 placed.box, width, height
             )
-            if cost < least - 1e-9:
-                best, least = placed, cost
-        if least <= 0.0:
+            if cost < min_cost - 1e-9:
+                best, min_cost = placed, cost
+        if min_cost <= 0.0:
             break
     return best or _at(label, DISTANCES[0], 0)
 

@@ -192,10 +192,14 @@ class Desk:
     def _answered(self, answers: object) -> None:
         asked = {one["name"]: len(one["answers"]) for one in self._questions() or []}
         given = answers if isinstance(answers, dict) else {}
-        for name, most in asked.items():
+        for name, max_answer in asked.items():
             value = given.get(name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-                raise InputError("is no answer", field=name, value=value, hint=f"1 to {most}")
+            if (
+                not isinstance(value, int)
+                or isinstance(value, bool)
+                or not 1 <= value <= max_answer
+            ):
+                raise InputError("is no answer", field=name, value=value, hint=f"1 to {max_answer}")
         if not asked or set(given) != set(asked):
             raise GamewayError("nothing of that is asked now")
         self.answers = dict(given)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gameway.caller import Caller, caller
 from gameway.errors import GamewayError
 from gameway.lab.ways import PAGE
-from gameway.live.processes import setpriv
+from gameway.live.processes import dying_with_this
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ class Host:
         user = caller()
         inside = ways.command("server", user.command(command) if user else command)
         popen = subprocess.Popen(  # noqa: S603 (our own program)
-            [setpriv(), "--pdeathsig", "TERM", "--", *inside],
+            dying_with_this("TERM", inside),
             stdin=subprocess.DEVNULL,
             # What a host leaves that is killed is removed with the session's folder.
             env=(_surroundings(user) if user else dict(os.environ))

@@ -41,7 +41,7 @@ ENDED_EARLY = "ended_early"
 """Of what the manifest says of a live run: it was not ended in order."""
 AGAIN = "experiment.toml"
 """The experiment of the session, for `gameway run`."""
-LEAST_NS = 1_000_000_000
+MIN_NS = 1_000_000_000
 """A run lasts a second or longer."""
 
 
@@ -70,7 +70,7 @@ def played(
         )
     lines = [
         f"title = {json.dumps(title)}",
-        f"duration = {_time(max(duration_ns, LEAST_NS))}",
+        f"duration = {_time(max(duration_ns, MIN_NS))}",
         f"path = {_inline(path | ({'change': changes} if changes else {}))}",
         "[[stream]]",
         f'name = "{STREAM}"',
@@ -121,7 +121,7 @@ def keep(session: Session, out: Path, *, ended_early: bool = False) -> Results:
     facts = offers.facts() | {"lateness_bound_ns": lateness.BOUND_NS, "source": "played"}
     if ended_early:
         facts |= {ENDED_EARLY: True}
-    driver = Driver(On.live, run_one, facts=lambda: {"live": facts}, most_jobs=1)
+    driver = Driver(On.live, run_one, facts=lambda: {"live": facts}, max_jobs=1)
     results = run(session.played, out, driver, jobs=1)
     text = session.again.source.text + "".join(_other_controllers(session))
     (results.path / AGAIN).write_text(text, encoding="utf-8")

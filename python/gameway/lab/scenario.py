@@ -42,7 +42,7 @@ SCALE = ("Extremely bad", "Bad", "Poor", "Fair", "Good", "Excellent", "Ideal")
 are numbers from 1, the worst."""
 AGREE = ("Strongly disagree", "Disagree", "Rather disagree", "Undecided", "Rather agree", "Agree",
          "Strongly agree")  # fmt: skip
-MOST = 50
+MAX_ENTRIES = 50
 """Steps or questions of a file."""
 
 
@@ -109,8 +109,8 @@ class Scenario(BaseModel):
     blind: bool = True
     trace: dict[str, dict[str, Any]] = {}
     start: Turned = Turned()
-    step: Annotated[list[Step], Field(max_length=MOST)] = []
-    question: Annotated[list[Question], Field(max_length=MOST)] = []
+    step: Annotated[list[Step], Field(max_length=MAX_ENTRIES)] = []
+    question: Annotated[list[Question], Field(max_length=MAX_ENTRIES)] = []
 
     @property
     def duration_ns(self) -> int:

@@ -26,7 +26,7 @@ OF_KNOBS = {f"--{name}" if name != "size" else "--queue-size": name for name in 
 """The option of each knob; --size is that of the picture."""
 DEFAULT_OUT = Path("results/played")
 DEFAULT_PORT = 8443
-MOST_PORTS = 65535
+MAX_PORT = 65535
 
 
 @dataclass
@@ -104,9 +104,9 @@ def _add_trace(found: Words, file: Path) -> None:
 
 
 def _port(value: str) -> int:
-    if value.isascii() and value.isdigit() and 0 < int(value) <= MOST_PORTS:
+    if value.isascii() and value.isdigit() and 0 < int(value) <= MAX_PORT:
         return int(value)
-    raise InputError("is no port", file="--port", value=value, hint=f"1 to {MOST_PORTS}")
+    raise InputError("is no port", file="--port", value=value, hint=f"1 to {MAX_PORT}")
 
 
 def options() -> Iterator[tuple[str, str]]:

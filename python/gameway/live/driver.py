@@ -117,7 +117,7 @@ def live_driver(options: LiveOptions) -> Driver:
         partial(_run_one, how),
         check=partial(_check, how),
         facts=partial(_facts, how),
-        most_jobs=1,
+        max_jobs=1,
         prepare=partial(_prepare, how),
         stop=_stop,
         expected=_expected,

@@ -73,9 +73,9 @@ def _waits(run: Run) -> pl.DataFrame:
     totals = histogram.group_by("flow").agg(
         (pl.col("sum_ns").sum() / pl.col("packets").sum().cast(pl.Int64) / 1e6).alias("mean, ms"),
     )
-    half, most = (
+    half, longest = (
         whole.filter(pl.col("share") == share).select("flow", pl.col("ms").alias(f"{share}, ms"))
         for share in ("half", "99 %")
     )
-    joined = totals.join(half, on="flow").join(most, on="flow").sort("flow")
+    joined = totals.join(half, on="flow").join(longest, on="flow").sort("flow")
     return joined.select(pl.lit(run.id).alias("run"), pl.all())

@@ -57,7 +57,7 @@ def _verdict(own: list[dict[str, Any]], more: float) -> str:
     limits = {GAME: PLAYER_PERCENT, VIDEO: VIEWER_PERCENT}
     if any(math.isnan(row["lost_percent"]) for row in own) or math.isnan(more):
         return ""
-    paid = {row["kind"] for row in own if _least_lost(row) > limits[row["kind"]]}
+    paid = {row["kind"] for row in own if _min_lost(row) > limits[row["kind"]]}
     if not paid:
         return "Nobody surely paid. "
     if len(paid) == 1:
@@ -67,7 +67,7 @@ def _verdict(own: list[dict[str, Any]], more: float) -> str:
     return f"Player and viewer paid, the {'viewer' if more > 0.0 else 'player'} more. "
 
 
-def _least_lost(row: dict[str, Any]) -> float:
+def _min_lost(row: dict[str, Any]) -> float:
     """What it lost for sure: the lower end of the interval, or the value of a single run."""
     half: float = row["lost_percent_ci95"]
     return float(row["lost_percent"]) - (0.0 if math.isnan(half) else half)

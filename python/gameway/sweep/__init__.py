@@ -111,7 +111,7 @@ def check(
 
 def _jobs(wanted: int | None, own: Driver) -> int:
     jobs = wanted or machine.cores()
-    return jobs if own.most_jobs is None else min(jobs, own.most_jobs)
+    return jobs if own.max_jobs is None else min(jobs, own.max_jobs)
 
 
 def _run_all(sweep: Sweep, jobs: int, progress: Progress, own: Driver) -> None:

@@ -54,7 +54,7 @@ class Driver:
     """Refuses what an experiment may contain but this driver cannot do."""
     facts: Callable[[], dict[str, Any]] = dict
     """What the manifest says of this driver. Results of other `same` must not be mixed."""
-    most_jobs: int | None = None
+    max_jobs: int | None = None
     """Runs at a time, at most."""
     prepare: Callable[[list[Run], Callable[[str], None]], None] | None = None
     """Called before the first run with those to do: what an earlier call left behind is removed,

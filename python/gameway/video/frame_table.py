@@ -35,8 +35,8 @@ _GWFR_HEADER = struct.Struct("<4sHHIIHHI")
 _GWFR_RATES = struct.Struct("<QQ")
 _GWFR_COUNT = struct.Struct("<I")
 _KEY_FRAME_BIT = 1 << 31
-_U16_MOST = (1 << 16) - 1
-_U32_MOST = (1 << 32) - 1
+_U16_MAX = (1 << 16) - 1
+_U32_MAX = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,10 @@ def _packed_header(
 ) -> bytes:
     rate, frames = places.rate, places.count
     fields = (len(rungs), rate.numerator, rate.denominator, width, height, frames)
-    limits = (_U16_MOST, _U32_MOST, _U32_MOST, _U16_MOST, _U16_MOST, _U32_MOST)
+    limits = (_U16_MAX, _U32_MAX, _U32_MAX, _U16_MAX, _U16_MAX, _U32_MAX)
     if any(not 0 < field <= most for field, most in zip(fields, limits, strict=True)):
         value = f"{len(rungs)} rungs, {rate} frames/s, {width}x{height}, {frames} frames"
-        hint = f"rungs, width and height must be from 1 to {_U16_MOST}, the rate positive"
+        hint = f"rungs, width and height must be from 1 to {_U16_MAX}, the rate positive"
         raise InputError("does not fit", file=path, field="header", value=value, hint=hint)
     version = GWFR_VERSION_WITH_EMPTY if places.empty else GWFR_VERSION
     return _GWFR_HEADER.pack(GWFR_MAGIC, version, *fields)

@@ -68,28 +68,28 @@ impl WindowedMin {
 /// for the whole window.
 #[derive(Debug, Clone)]
 pub(crate) struct BaseDelay {
-    least: WindowedMin,
+    min: WindowedMin,
 }
 
 impl BaseDelay {
     pub(crate) fn new(window: Duration) -> Self {
-        Self { least: WindowedMin::new(window) }
+        Self { min: WindowedMin::new(window) }
     }
 
     /// A report that comes at `now` says that a packet sent at `sent` arrived at `arrival`.
     pub(crate) fn insert(&mut self, now: Instant, sent: Instant, arrival: ReceiverInstant) {
         let delay = arrival.one_way_delay_since(sent);
-        self.least.forget_below(delay.saturating_sub(now.saturating_since(sent)));
-        self.least.insert(now, delay);
+        self.min.forget_below(delay.saturating_sub(now.saturating_since(sent)));
+        self.min.insert(now, delay);
     }
 
     pub(crate) fn get(&self) -> Option<Duration> {
-        self.least.get()
+        self.min.get()
     }
 
     /// Forgets delays that are less: the path has become longer.
     pub(crate) fn forget_below(&mut self, delay: Duration) {
-        self.least.forget_below(delay);
+        self.min.forget_below(delay);
     }
 }
 
@@ -159,9 +159,9 @@ mod tests {
                 time += gap;
                 all.push((time, value));
                 filter.insert(at(time), Duration::from_millis(value));
-                let least = |span: i64| all.iter().filter(|(t, _)| time - t <= span).map(|(_, v)| *v).min();
+                let min = |span: i64| all.iter().filter(|(t, _)| time - t <= span).map(|(_, v)| *v).min();
                 let kept = filter.get().map(|value| value.as_nanos() / 1_000_000);
-                prop_assert!(kept >= least(1_000) && kept <= least(990));
+                prop_assert!(kept >= min(1_000) && kept <= min(990));
                 prop_assert!(filter.kept.len() <= STEPS as usize + 2);
             }
         }

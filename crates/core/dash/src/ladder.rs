@@ -25,6 +25,7 @@ pub struct Ladder(Vec<Level>);
 
 /// Why levels are no ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LadderError {
     /// There is no level.
     #[error("a ladder needs a level")]

@@ -51,6 +51,7 @@ pub struct Presentation {
 
 /// Why something is no presentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PresentationError {
     /// The length of segments is not above zero.
     #[error("segments need a length above zero")]

@@ -12,6 +12,7 @@ const MAX_ROWS: usize = 10_000_000;
 
 /// Why something is no table of sizes; lines count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SizesError {
     /// The first line is another.
     #[error("the first line must be \"{HEAD}\"")]

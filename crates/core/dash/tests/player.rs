@@ -173,9 +173,9 @@ fn playback_begins_with_the_first_segment() {
     let seen = play(Settings::default(), Link::steady(8.0), 30);
     let http = Settings::default().http;
     let bytes = http.manifest + http.initialization + http.response * 3 + Bytes::new(1_000_000);
-    let least = ROUND_TRIP * 3 + Rate::from_mbps(8).time_for(bytes);
+    let min = ROUND_TRIP * 3 + Rate::from_mbps(8).time_for(bytes);
     let delay = seen.delay.expect("it plays");
-    assert!(delay >= least - TICK * 3 && delay <= least + TICK * 6, "{delay}, at least {least}");
+    assert!(delay >= min - TICK * 3 && delay <= min + TICK * 6, "{delay}, at least {min}");
 }
 
 /// Below the lowest level it stalls, by exactly what does not fit; above it, it does not.
@@ -192,20 +192,28 @@ fn interruptions_are_what_the_link_lacks() {
 
 #[test]
 fn the_buffer_ends_at_its_target() {
-    let most = |mbps, segments| {
-        let mut most = Duration::ZERO;
+    let max_buffer = |mbps, segments| {
+        let mut max = Duration::ZERO;
         let settings = strategy(Strategy::Throughput);
         let video = video(segments);
         let _ = play_and((settings, video), Link::steady(mbps), 300, |player, now| {
-            most = most.max(player.state(now).buffer);
+            max = max.max(player.state(now).buffer);
         });
-        most.as_secs_f64()
+        max.as_secs_f64()
     };
     // It asks with less than a segment of room only; so it ends within a segment below the target.
-    assert!((14.0..=18.0).contains(&most(4.0, None)), "{}", most(4.0, None));
-    assert!((56.0..=60.0).contains(&most(40.0, None)), "{}", most(40.0, None));
-    assert!((26.0..=30.0).contains(&most(40.0, Some(149))), "{}", most(40.0, Some(149)));
-    assert!((56.0..=60.0).contains(&most(40.0, Some(150))), "{}", most(40.0, Some(150)));
+    assert!((14.0..=18.0).contains(&max_buffer(4.0, None)), "{}", max_buffer(4.0, None));
+    assert!((56.0..=60.0).contains(&max_buffer(40.0, None)), "{}", max_buffer(40.0, None));
+    assert!(
+        (26.0..=30.0).contains(&max_buffer(40.0, Some(149))),
+        "{}",
+        max_buffer(40.0, Some(149))
+    );
+    assert!(
+        (56.0..=60.0).contains(&max_buffer(40.0, Some(150))),
+        "{}",
+        max_buffer(40.0, Some(150))
+    );
 }
 
 /// The link grows: what was buffered low is fetched again, beginning with what is on the screen, which is too late.
@@ -279,18 +287,22 @@ fn full_at(seconds: i64) -> Option<Instant> {
 /// BOLA does not fill a large buffer with a low level: it waits. Throughput does not.
 #[test]
 fn bola_waits_rather_than_buffer_the_lowest_level() {
-    let most = |chosen| {
-        let mut most = Duration::ZERO;
+    let max_buffer = |chosen| {
+        let mut max = Duration::ZERO;
         let buffer_target = Duration::from_secs(40);
         let settings = Settings { buffer_target, ..strategy(chosen) };
         let _ = play_and((settings, video(None)), Link::steady(2.9), 300, |player, now| {
-            most = most.max(player.state(now).buffer);
+            max = max.max(player.state(now).buffer);
         });
-        most.as_secs_f64()
+        max.as_secs_f64()
     };
     // V (u + g) of the lowest level is 23.8 s, and a segment more.
-    assert!((20.0..=28.0).contains(&most(Strategy::Bola)), "{}", most(Strategy::Bola));
-    assert!((36.0..=40.0).contains(&most(Strategy::Throughput)), "{}", most(Strategy::Throughput));
+    assert!((20.0..=28.0).contains(&max_buffer(Strategy::Bola)), "{}", max_buffer(Strategy::Bola));
+    assert!(
+        (36.0..=40.0).contains(&max_buffer(Strategy::Throughput)),
+        "{}",
+        max_buffer(Strategy::Throughput)
+    );
 }
 
 /// A link that jumps each nine seconds, as `seed` has it.
@@ -415,9 +427,9 @@ fn rises_leave_time(seen: &Seen) {
         match request.kind {
             RequestKind::Initialization { level: new } => {
                 let kbps = state.throughput_kbps.unwrap_or(0.0);
-                let most = 0.7 * kbps * state.buffer.as_secs_f64() / SEGMENT_LENGTH.as_secs_f64();
-                let fits = Ladder::xu_claypool().kbps(new) <= most;
-                assert!(new <= level || segments <= 2 || fits, "{new} of {most} kb/s");
+                let max = 0.7 * kbps * state.buffer.as_secs_f64() / SEGMENT_LENGTH.as_secs_f64();
+                let fits = Ladder::xu_claypool().kbps(new) <= max;
+                assert!(new <= level || segments <= 2 || fits, "{new} of {max} kb/s");
                 level = new;
             }
             RequestKind::Segment { level: of_it, .. } => {

@@ -8,24 +8,18 @@ use crate::records::{
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 
-/// Why a table could not be written.
+/// Why a sink could not keep an event, in that sink's words.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", path.display())]
-pub struct TableError {
-    /// The file.
-    pub path: PathBuf,
-    /// What went wrong.
-    pub source: Box<dyn std::error::Error + Send + Sync>,
-}
+#[error(transparent)]
+pub struct SinkError(Box<dyn std::error::Error + Send + Sync>);
 
-impl TableError {
-    /// This went wrong with that file.
+impl SinkError {
+    /// This went wrong.
     #[must_use]
-    pub fn new(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self { path: path.to_owned(), source: source.into() }
+    pub fn new(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(source.into())
     }
 }
 
@@ -125,7 +119,7 @@ pub trait Sink: std::fmt::Debug {
     ///
     /// # Errors
     /// If an event could not be kept: the first error.
-    fn finish(self: Box<Self>) -> Result<(), TableError>;
+    fn finish(self: Box<Self>) -> Result<(), SinkError>;
 }
 
 impl Sink for Sender<RunEvent> {
@@ -134,7 +128,7 @@ impl Sink for Sender<RunEvent> {
         let _ = self.send(event);
     }
 
-    fn finish(self: Box<Self>) -> Result<(), TableError> {
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
         Ok(())
     }
 }

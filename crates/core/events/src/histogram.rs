@@ -123,9 +123,9 @@ mod tests {
         let mut twice = histogram.clone();
         twice.merge(&histogram);
         for one in [&histogram, &twice] {
-            for (share, least, most) in [(0.5, 490, 510), (0.99, 980, 1000), (0.01, 8, 12)] {
+            for (share, min, max) in [(0.5, 490, 510), (0.99, 980, 1000), (0.01, 8, 12)] {
                 let found = one.quantile(share).expect("it holds something").as_nanos() / 1000;
-                assert!((least..=most).contains(&found), "{share}: {found} us");
+                assert!((min..=max).contains(&found), "{share}: {found} us");
             }
         }
     }

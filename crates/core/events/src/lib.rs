@@ -5,6 +5,20 @@
 //! groups, so a run's memory does not grow with its length. The columns of each table are the fields of its record: units
 //! are in the names, times are nanoseconds since the start of the run. The schema is versioned by [`SCHEMA_VERSION`];
 //! `docs/results.md` describes it for readers.
+//!
+//! # Examples
+//! The sending half of a channel is a sink, too:
+//! ```
+//! use gameway_events::{EventRecord, RunEvent, Sink};
+//! use std::sync::mpsc::channel;
+//!
+//! let (mut sink, events) = channel();
+//! let record = EventRecord { time_ns: 5, event: "connected".into(), ..EventRecord::default() };
+//! sink.take(RunEvent::Flow(record));
+//! Box::new(sink).finish()?;
+//! assert_eq!(events.iter().count(), 1);
+//! # Ok::<(), gameway_events::SinkError>(())
+//! ```
 
 #[macro_use]
 mod record;
@@ -19,7 +33,7 @@ mod table;
 #[cfg(feature = "parquet")]
 mod tables;
 
-pub use event::{RunEvent, Sink, TableError};
+pub use event::{RunEvent, Sink, SinkError};
 pub use histogram::DelayHistogram;
 pub use live::{
     ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
@@ -29,7 +43,7 @@ pub use records::{
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
 #[cfg(feature = "parquet")]
-pub use table::{Files, Table};
+pub use table::{Files, Table, TableError};
 #[cfg(feature = "parquet")]
 pub use tables::{FurtherTables, ResultTables};
 

@@ -4,7 +4,7 @@
 //! matters a table lies in pieces ([`Files::Pieces`]): `frames.00000.parquet` and so on, each a whole file that gets its
 //! name when it is written. The last one is written anew with the rows that have come, until it is full.
 
-use crate::TableError;
+use crate::SinkError;
 use parquet::basic::{Compression, Encoding, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -27,6 +27,28 @@ pub enum Files {
     Whole,
     /// In pieces, which can be read as soon as [`crate::Sink::keep`] has been called.
     Pieces,
+}
+
+/// Why a table could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+pub struct TableError {
+    /// The file.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl TableError {
+    fn new(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { path: path.to_owned(), source: source.into() }
+    }
+}
+
+impl From<TableError> for SinkError {
+    fn from(error: TableError) -> Self {
+        Self::new(error)
+    }
 }
 
 /// The columns of a record type; made by the `record!` macro.

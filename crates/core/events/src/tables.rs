@@ -1,6 +1,6 @@
 //! The result tables: the sink that keeps events as Parquet files.
 
-use crate::TableError;
+use crate::SinkError;
 use crate::event::{RunEvent, Sink};
 use crate::live::{
     ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
@@ -9,7 +9,7 @@ use crate::records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
-use crate::table::{Files, Record, Table};
+use crate::table::{Files, Record, Table, TableError};
 use std::path::Path;
 
 /// Which tables a run has beside those that every run has.
@@ -84,7 +84,7 @@ impl ResultTables {
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub fn of_run(folder: &Path, further: FurtherTables) -> Result<Self, TableError> {
+    pub fn of_run(folder: &Path, further: FurtherTables) -> Result<Self, SinkError> {
         let files = further.files;
         Ok(Self {
             frames: kept(folder, files)?,
@@ -106,7 +106,7 @@ impl ResultTables {
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub fn of_host(folder: &Path, files: Files) -> Result<Self, TableError> {
+    pub fn of_host(folder: &Path, files: Files) -> Result<Self, SinkError> {
         Ok(Self {
             host_frames: kept(folder, files)?,
             // Of a browser, which writes none itself.
@@ -121,7 +121,7 @@ impl ResultTables {
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub fn of_client(folder: &Path) -> Result<Self, TableError> {
+    pub fn of_client(folder: &Path) -> Result<Self, SinkError> {
         let files = Files::Whole;
         Ok(Self {
             client_frames: kept(folder, files)?,
@@ -135,7 +135,7 @@ impl ResultTables {
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub fn of_download(folder: &Path) -> Result<Self, TableError> {
+    pub fn of_download(folder: &Path) -> Result<Self, SinkError> {
         let files = Files::Whole;
         Ok(Self {
             controller: kept(folder, files)?,
@@ -144,7 +144,7 @@ impl ResultTables {
         })
     }
 
-    fn of_both_ends(folder: &Path, files: Files) -> Result<Self, TableError> {
+    fn of_both_ends(folder: &Path, files: Files) -> Result<Self, SinkError> {
         Ok(Self { events: kept(folder, files)?, cpu: kept(folder, files)?, ..Self::default() })
     }
 }
@@ -178,7 +178,7 @@ impl Sink for ResultTables {
         }
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), TableError> {
-        self.failed.take().map_or_else(|| self.close(), Err)
+    fn finish(mut self: Box<Self>) -> Result<(), SinkError> {
+        Ok(self.failed.take().map_or_else(|| self.close(), Err)?)
     }
 }

@@ -61,7 +61,7 @@ pub enum Shift {
 impl Shift {
     /// The shift to write windows with.
     #[must_use]
-    pub fn least(self) -> u8 {
+    pub fn min(self) -> u8 {
         let (Self::Known(shift) | Self::AtLeast(shift)) = self;
         shift
     }
@@ -76,7 +76,7 @@ pub struct Limit {
     /// Bytes that the sender is told at most.
     pub wanted: u64,
     /// Bytes that it is told at least.
-    pub least: u64,
+    pub min: u64,
     /// The number behind all data that has passed.
     pub highest: u32,
     /// Of the windows that its receiver writes.
@@ -253,21 +253,21 @@ impl<S> Direction<S> {
         }
         let Some(wanted) = wanted else { return segment.window };
         let used = self.highest.map_or(0, |highest| ahead(highest, segment.acknowledgment).max(0));
-        let least = u64::from(used.unsigned_abs()).max(self.least());
-        let shift = self.shift.least();
-        let units = (wanted >> shift).max(least.div_ceil(1 << shift)).max(1);
+        let min = u64::from(used.unsigned_abs()).max(self.min_window());
+        let shift = self.shift.min();
+        let units = (wanted >> shift).max(min.div_ceil(1 << shift)).max(1);
         u16::try_from(units).unwrap_or(u16::MAX)
     }
 
     /// Bytes that a sender is told at least.
-    fn least(&self) -> u64 {
+    fn min_window(&self) -> u64 {
         MIN_SEGMENTS * u64::from(self.segment_size.max(DEFAULT_SEGMENT))
     }
 
     /// What a sender of data with this header may be told; `None` where the shift of its windows is not known.
     pub(crate) fn limit(&self, header: Header, wanted: u64) -> Option<Limit> {
         let Shift::Known(shift) = self.shift else { return None };
-        Some(Limit { header, wanted, least: self.least(), highest: self.highest?, shift })
+        Some(Limit { header, wanted, min: self.min_window(), highest: self.highest?, shift })
     }
 
     /// A loop from the gateway to the data's sender and back took so long.
@@ -348,20 +348,20 @@ impl<S> Direction<S> {
     /// What is left of a window when it is written in the units of its shift.
     #[must_use]
     pub fn in_units(&self, window: f64) -> f64 {
-        let shift = self.shift.least();
+        let shift = self.shift.min();
         ((window as u64) >> shift << shift) as f64
     }
 
     /// The unit in which its windows are written.
     #[must_use]
     pub fn unit(&self) -> u32 {
-        1 << self.shift.least()
+        1 << self.shift.min()
     }
 
     /// The window that its sender was told last, in bytes if the shift is known, else at least so many.
     #[must_use]
     pub fn told(&self) -> Option<u64> {
-        self.told.map(|told| u64::from(told.written) << self.shift.least())
+        self.told.map(|told| u64::from(told.written) << self.shift.min())
     }
 }
 

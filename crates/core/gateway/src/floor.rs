@@ -51,8 +51,8 @@ impl Floor {
             self.unsure = self.noise;
         }
         let mean = self.mean + (wait - self.mean).mul_f64(1.0 / self.length());
-        let most = self.noise * FAR_NOISES;
-        self.mean = mean.max(wait - most).min(wait + most);
+        let max = self.noise * FAR_NOISES;
+        self.mean = mean.max(wait - max).min(wait + max);
         if self.mean < self.floor - self.margin() {
             self.floor = self.mean.max(Duration::ZERO);
         }
@@ -119,12 +119,12 @@ mod tests {
         (0..200).for_each(|n| floor.on_wait(millis(f64::from(n * 7 % 11)), true));
         assert!(floor.excess() > millis(2.0), "{}", floor.excess());
         floor.learn();
-        let mut most = Duration::ZERO;
+        let mut max = Duration::ZERO;
         for n in 0..200 {
             floor.on_wait(millis(f64::from(n * 7 % 11)), false);
-            most = most.max(floor.excess());
+            max = max.max(floor.excess());
         }
-        assert!(most < millis(4.0) && most <= floor.margin(), "{most}, {}", floor.margin());
+        assert!(max < millis(4.0) && max <= floor.margin(), "{max}, {}", floor.margin());
         // A queue of 80 ms counts at once, and one of 10 ms soon.
         let mut other = floor;
         other.on_wait(millis(80.0), false);

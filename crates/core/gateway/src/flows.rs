@@ -153,8 +153,8 @@ impl<S: Default> Default for FlowTable<S> {
 impl<S: Default> FlowTable<S> {
     /// An empty table for so many connections, at least one.
     #[must_use]
-    pub fn with_capacity(most: usize) -> Self {
-        Self { connections: LruMap::new(most), loops: Loops::Smallest }
+    pub fn with_capacity(max: usize) -> Self {
+        Self { connections: LruMap::new(max), loops: Loops::Smallest }
     }
 
     /// The same, where the queue that counts stands between the gateway and the senders.
@@ -203,8 +203,8 @@ impl<S: Default> FlowTable<S> {
     /// Forgets connections that have been silent for long.
     pub fn forget_idle(&mut self, now: Instant) {
         self.connections.retain(|_, one| {
-            let most = if one.is_established() { ESTABLISHED_IDLE } else { TRANSITORY_IDLE };
-            now.saturating_since(one.last_seen) < most
+            let max = if one.is_established() { ESTABLISHED_IDLE } else { TRANSITORY_IDLE };
+            now.saturating_since(one.last_seen) < max
         });
     }
 

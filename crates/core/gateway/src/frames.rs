@@ -132,8 +132,8 @@ mod tests {
         }
     }
 
-    fn micros((least, most): (Duration, Duration)) -> (i64, i64) {
-        (least.as_nanos() / 1000, most.as_nanos() / 1000)
+    fn micros((min, max): (Duration, Duration)) -> (i64, i64) {
+        (min.as_nanos() / 1000, max.as_nanos() / 1000)
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         play(&mut frames, 2000, 2020, 800_000, 5);
         assert_eq!(micros(frames.band(at(2020), &table(&[1], 2020))), (6_000, 12_000));
         play(&mut frames, 2020, 2600, 800_000, 5);
-        let (least, _) = micros(frames.band(at(2600), &table(&[1], 2600)));
-        assert!((2_400..2_600).contains(&least), "{least}");
+        let (min, _) = micros(frames.band(at(2600), &table(&[1], 2600)));
+        assert!((2_400..2_600).contains(&min), "{min}");
     }
 }

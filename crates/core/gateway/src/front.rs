@@ -1,15 +1,9 @@
-//! What packets wait in front of the home, remembered over periods in which nobody can tell.
-//!
-//! | Constant | Value | Origin |
-//! |---|---|---|
-//! | memory of a wait | 200 ms | ours: a period in which no connection can tell is no empty queue; a connection tells sixteen times an RTT, but not while its sender thinks |
+//! What packets wait in front of the home, remembered for as long as module `ways` says over periods in which nobody can tell.
 
-use crate::ways::Ways;
+use crate::ways::{MEMORY, Ways};
 use crate::{QuicHeader, RemoteQueue, Segment, Teller};
 use gameway_path::Header;
 use gameway_units::{Bytes, Duration, Instant};
-
-pub const MEMORY: Duration = Duration::from_millis(200);
 
 /// See the module's head.
 #[derive(Debug, Default)]

@@ -146,12 +146,12 @@ fn keep_frames_full(
     let WindowsConfig { alpha, beta, .. } = config;
     let own = frames.wait(windows.longest_wait(now, None));
     frames.on_period(now, windows.left(), own);
-    let (mut least, mut most) = (alpha, beta);
+    let (mut min, mut max) = (alpha, beta);
     if own >= in_front {
         let (round, rounds) = frames.band(now, windows.flows());
-        (least, most) = (alpha.max(round), beta.max(rounds));
+        (min, max) = (alpha.max(round), beta.max(rounds));
     }
-    windows.set_band(least, most);
+    windows.set_band(min, max);
     own
 }
 

@@ -49,13 +49,13 @@ pub struct LruMap<K, V> {
     free: Vec<usize>,
     probationary: List,
     protected: List,
-    most: usize,
+    max: usize,
 }
 
 impl<K: Ord + Copy, V> LruMap<K, V> {
     /// An empty table for so many, at least one.
     #[must_use]
-    pub const fn new(most: usize) -> Self {
+    pub const fn new(max: usize) -> Self {
         let list = List { oldest: None, newest: None };
         Self {
             places: BTreeMap::new(),
@@ -63,7 +63,7 @@ impl<K: Ord + Copy, V> LruMap<K, V> {
             free: Vec::new(),
             probationary: list,
             protected: list,
-            most: if most == 0 { 1 } else { most },
+            max: if max == 0 { 1 } else { max },
         }
     }
 
@@ -85,9 +85,9 @@ impl<K: Ord + Copy, V> LruMap<K, V> {
     }
 
     fn insert(&mut self, key: K, value: V) -> Place {
-        if self.places.len() >= self.most {
-            let least = self.probationary.oldest.or(self.protected.oldest);
-            if let Some(index) = least {
+        if self.places.len() >= self.max {
+            let oldest = self.probationary.oldest.or(self.protected.oldest);
+            if let Some(index) = oldest {
                 self.remove(index);
             }
         }

@@ -148,8 +148,8 @@ impl Loops {
             self.place = (self.place + 1) % FILTER;
             let recent = |at: Instant| now.saturating_since(at) <= smallest / FILTER as i64;
             let last = self.last.into_iter().flatten().filter(|(at, _)| recent(*at));
-            let least = last.map(|(_, looped)| looped).min().unwrap_or(sure);
-            self.wait = Some((least - smallest).max(Duration::ZERO));
+            let min = last.map(|(_, looped)| looped).min().unwrap_or(sure);
+            self.wait = Some((min - smallest).max(Duration::ZERO));
         } else {
             self.last = [None; FILTER];
         }

@@ -182,8 +182,8 @@ impl SpinBit {
             self.server = Some(spin);
             return None;
         };
-        let least = smallest.unwrap_or_default() / PARTS_OF_LOOP;
-        let is_soon = self.turned.is_some_and(|(turned, _)| now.saturating_since(turned) < least);
+        let min = smallest.unwrap_or_default() / PARTS_OF_LOOP;
+        let is_soon = self.turned.is_some_and(|(turned, _)| now.saturating_since(turned) < min);
         if self.home != Some(!known) || is_soon {
             self.check(SERVER, spin != known);
             return None;

@@ -376,8 +376,8 @@ impl Voap {
         for data in self.active() {
             let (weight, margin) = (weight(data), Control::margin(data));
             let before = data.state.window() / weight;
-            let most = if free > 0.0 { split.max(before + free) } else { split };
-            let spare = data.state.share((split * weight, most * weight), margin, &config);
+            let max = if free > 0.0 { split.max(before + free) } else { split };
+            let spare = data.state.share((split * weight, max * weight), margin, &config);
             free -= (data.state.window() / weight - before).max(0.0);
             leftover += spare / weight;
             needy += f64::from(u8::from(data.state.is_in_need()));

@@ -13,9 +13,9 @@
 //! | pings under way | 64 | ours: of 20 ms each, in a queue of a second |
 
 use crate::Packet;
-use crate::front::{Front, MEMORY};
+use crate::front::Front;
 use crate::link_rate::LinkRate;
-use crate::ways::Ways;
+use crate::ways::{MEMORY, Ways};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
 

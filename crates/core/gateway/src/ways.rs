@@ -7,7 +7,7 @@
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | connections whose clocks are read | 64 | ours: one is enough, each waits in the same queue |
-//! | memory of a wait | 200 ms | as in module `front` |
+//! | memory of a wait | 200 ms | ours: a period in which no connection can tell is no empty queue; a connection tells sixteen times an RTT, but not while its sender thinks |
 //! | the home sends, if it sent in a second, of packets of 500 B or more | 12.5 kB | ours: 100 kb/s, the least rate of a shaper; acknowledgments of a download of 20 Mb/s are more, and smaller |
 //!
 //! | Deviation | Why |
@@ -17,13 +17,14 @@
 //! | A clock bounds what waits in while the home sends, and else the loop alone counts | a clock forgets a queue that stands for 10 s (module `one_way`) |
 //! | Nothing is done before a ping passes | a loop of TCP is bounded by the clock of its own connection (module `remote_queue`) |
 
-use crate::front::MEMORY;
 use crate::lru::LruMap;
 use crate::one_way::OneWay;
 use crate::{Packet, Segment};
 use gameway_path::{Endpoint, Header};
 use gameway_units::{Bytes, Duration, Instant};
 
+/// For how long a wait that was told counts.
+pub const MEMORY: Duration = Duration::from_millis(200);
 const MAX_CONNECTIONS: usize = 64;
 const SENDS: Bytes = Bytes::new(12_500);
 const DATA: Bytes = Bytes::new(500);
@@ -67,7 +68,7 @@ pub struct Ways {
     /// By their ends, outside and at home.
     clocks: LruMap<[Endpoint; 2], OneWay>,
     /// What waited on the way in, by clocks: the least of this period, and what was told last.
-    least_in: Option<Duration>,
+    min_in: Option<Duration>,
     told_in: Option<(Instant, Duration)>,
     /// Of this period.
     sent: Bytes,
@@ -81,7 +82,7 @@ impl Default for Ways {
         Self {
             has_pings: false,
             clocks: LruMap::new(MAX_CONNECTIONS),
-            least_in: None,
+            min_in: None,
             told_in: None,
             sent: Bytes::ZERO,
             sent_data: Bytes::ZERO,
@@ -116,15 +117,15 @@ impl Ways {
         let Header { source, destination, .. } = segment.header;
         let place = self.clocks.find_or_insert([source, destination], OneWay::default);
         let waited = self.clocks.at(place).on_data(now, stamps.value);
-        self.least_in = self.least_in.into_iter().chain(waited).min();
+        self.min_in = self.min_in.into_iter().chain(waited).min();
     }
 
     /// A period has ended.
     pub fn end_period(&mut self, now: Instant) {
         let sent = (std::mem::take(&mut self.sent), std::mem::take(&mut self.sent_data));
         self.second.on_period(now, sent, std::mem::take(&mut self.came));
-        if let Some(least) = self.least_in.take() {
-            self.told_in = Some((now, least));
+        if let Some(min) = self.min_in.take() {
+            self.told_in = Some((now, min));
         }
         self.told_in = self.told_in.filter(|(at, _)| now.saturating_since(*at) < MEMORY);
     }
@@ -148,7 +149,7 @@ impl Ways {
 
     /// What was seen lately says nothing any more.
     pub fn start_over(&mut self) {
-        (self.least_in, self.told_in) = (None, None);
+        (self.min_in, self.told_in) = (None, None);
         (self.sent, self.sent_data, self.came) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
     }
 }

@@ -87,6 +87,7 @@ pub struct FrameTable {
 
 /// Why a frame table was refused. Offsets count bytes from the start of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum FrameTableError {
     /// It is some other file.
     #[error("not a frame table: starts with {found:02x?} instead of \"GWFR\"")]

@@ -182,8 +182,8 @@ impl Ladder {
         self.below = is_below.then(|| {
             self.below.map_or((now, rate), |(since, greatest)| (since, greatest.max(rate)))
         });
-        self.above = is_above
-            .then(|| self.above.map_or((now, less), |(since, least)| (since, least.min(less))));
+        self.above =
+            is_above.then(|| self.above.map_or((now, less), |(since, min)| (since, min.min(less))));
         if now.saturating_since(self.changed) < BETWEEN {
             return place;
         }

@@ -105,9 +105,9 @@ impl Train {
     /// An empty frame still takes a packet; one larger than [`MAX_MEDIA_PACKETS`] hold is cut off there.
     #[must_use]
     pub fn new(payload: Bytes, repair_share: Ratio, overhead: Overhead) -> Self {
-        let most = overhead.payload.get();
-        let payload = payload.get().clamp(1, u64::from(MAX_MEDIA_PACKETS) * most);
-        let media = payload.div_ceil(most);
+        let max = overhead.payload.get();
+        let payload = payload.get().clamp(1, u64::from(MAX_MEDIA_PACKETS) * max);
+        let media = payload.div_ceil(max);
         let repair = repair_packets(media, repair_share) as u16;
         Self { cut: Cut::Even { payload, media: media as u16, repair }, overhead }
     }
@@ -212,8 +212,8 @@ pub fn packets_after_slices(payload: Bytes, shares: &[f64], overhead: Overhead) 
 }
 
 /// Payloads of the packets of slices, and how many of them are cut after each slice.
-fn cut_slices(payload: Bytes, shares: &[f64], most: Bytes) -> (Vec<u16>, Vec<u16>) {
-    let most = most.get();
+fn cut_slices(payload: Bytes, shares: &[f64], max: Bytes) -> (Vec<u16>, Vec<u16>) {
+    let max = max.get();
     let (mut payloads, mut waiting) = (Vec::new(), 0);
     let mut after = Vec::with_capacity(shares.len());
     let (mut share, mut cut) = (0.0, 0);
@@ -223,14 +223,14 @@ fn cut_slices(payload: Bytes, shares: &[f64], most: Bytes) -> (Vec<u16>, Vec<u16
         let end = if is_last { payload } else { Bytes::from_f64(payload.as_f64() * share) };
         let slice = end.get().saturating_sub(cut);
         cut += slice;
-        if waiting > 0 && waiting + slice > most {
+        if waiting > 0 && waiting + slice > max {
             payloads.push(waiting as u16);
             waiting = 0;
         }
-        if slice <= most {
+        if slice <= max {
             waiting += slice;
         } else {
-            let count = slice.div_ceil(most);
+            let count = slice.div_ceil(max);
             let larger = slice % count;
             payloads.extend((0..count).map(|at| (slice / count + u64::from(at < larger)) as u16));
         }
@@ -275,8 +275,8 @@ impl FrameBudget {
         // So many full packets and their repair take all the budget: a bound on the count from above,
         // which the rounding of the repair count lowers by one or two.
         let packets = (self.wire.get() / full).min(u64::from(MAX_TRAIN_PACKETS)) + 1;
-        let most = packets * PPM / (PPM + self.repair_share.as_ppm().min(PPM)) + 1;
-        let counts = (1..=most.min(u64::from(MAX_MEDIA_PACKETS))).rev();
+        let max = packets * PPM / (PPM + self.repair_share.as_ppm().min(PPM)) + 1;
+        let counts = (1..=max.min(u64::from(MAX_MEDIA_PACKETS))).rev();
         let fits = |media: u64| {
             let payload = self.payload_in(media);
             // What fits fewer packets is cut into fewer.

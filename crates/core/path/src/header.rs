@@ -35,6 +35,7 @@ pub struct Dscp(pub u8);
 /// A word that is no part of a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{word}\" is no {what}")]
+#[non_exhaustive]
 pub struct HeaderError {
     pub(crate) word: String,
     pub(crate) what: &'static str,
@@ -108,7 +109,7 @@ impl FromStr for Traffic {
 
 impl Dscp {
     /// The greatest of six bits.
-    const MOST: u8 = 63;
+    const MAX: u8 = 63;
 }
 
 impl FromStr for Dscp {
@@ -117,7 +118,7 @@ impl FromStr for Dscp {
     /// A name in either case, or a number up to 63.
     fn from_str(word: &str) -> Result<Self, HeaderError> {
         if let Ok(number) = word.parse::<u8>()
-            && number <= Self::MOST
+            && number <= Self::MAX
         {
             return Ok(Self(number));
         }

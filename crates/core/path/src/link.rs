@@ -13,6 +13,7 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Why a list of capacity steps is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StepsError {
     /// There is none.
     #[error("a list of capacity steps needs at least one [time, capacity] pair")]

@@ -42,6 +42,7 @@ impl Default for Columns {
 
 /// Why a file is no such table; the message names the line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ThroughputError {
     /// Nothing in it, or a single time.
     #[error("the table has {0} rows; it needs two or more, each with a time and a rate")]
@@ -230,9 +231,9 @@ fn scaled(
     let number =
         |what: &'static str, text: &str, unit: f64| {
             let value = text.parse::<f64>().ok().map(|value| value * unit);
-            let most = if what == "rate" { Rate::MAX.as_bps_f64() / 2.0 } else { f64::MAX };
+            let max = if what == "rate" { Rate::MAX.as_bps_f64() / 2.0 } else { f64::MAX };
             value
-                .filter(|value| (0.0..most).contains(value))
+                .filter(|value| (0.0..max).contains(value))
                 .ok_or_else(|| ThroughputError::NoNumber { line, what, text: quoted(text) })
         };
     let secs = number("time", time, columns.time_unit.as_secs_f64())?;

@@ -17,6 +17,7 @@ const MAX_MILLIS: u64 = 86_400_000;
 
 /// Why a file is not a trace; the message names the line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TraceError {
     /// No opportunity at all.
     #[error("the trace has no delivery opportunity; each line must be one, in whole milliseconds")]

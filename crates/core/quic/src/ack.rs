@@ -14,9 +14,18 @@
 //! |---|---|
 //! | what the frame ACK_FREQUENCY asks for holds from the first packet, and its reordering threshold is 1 | it is sent once, at the beginning; 1 is RFC 9000's rule |
 
-use crate::datagram::integer_size;
 use gameway_tcp::shared::Run;
 use gameway_units::Duration;
+
+/// How many bytes a variable-length integer takes (RFC 9000 section 16).
+pub(crate) const fn integer_size(value: u64) -> u32 {
+    match value {
+        0..=63 => 1,
+        64..=16_383 => 2,
+        16_384..=1_073_741_823 => 4,
+        _ => 8,
+    }
+}
 
 /// 2^ack_delay_exponent.
 const DELAY_UNIT_MICROS: i64 = 8;
@@ -104,6 +113,13 @@ fn range_size(above: Run, below: Run) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RFC 9000 table 4.
+    #[test]
+    fn integers_are_as_long_as_the_rfc_says() {
+        let sizes = [0, 63, 64, 16_383, 16_384, (1 << 30) - 1, 1 << 30].map(integer_size);
+        assert_eq!(sizes, [1, 1, 2, 2, 4, 4, 8]);
+    }
 
     /// By hand: type 1, largest 2 (99), delay 2 (1,000 us are 125 units), count 1, first range 1 (9), then gap 1 and
     /// length 2 (79 is above 63), and three counts of 1, 1 and 2 B.

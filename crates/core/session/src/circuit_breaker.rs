@@ -102,7 +102,7 @@ enum State {
 /// The circuit breaker of one stream.
 #[derive(Debug)]
 pub struct CircuitBreaker {
-    least: Rate,
+    min: Rate,
     frame_interval: Duration,
     state: State,
     now: Interval,
@@ -131,11 +131,11 @@ impl BreakerAction {
 }
 
 impl CircuitBreaker {
-    /// A breaker for a stream that begins now and can fall to `least`.
+    /// A breaker for a stream that begins now and can fall to `min`.
     #[must_use]
-    pub fn new(start: Instant, frame_interval: Duration, least: Rate) -> Self {
+    pub fn new(start: Instant, frame_interval: Duration, min: Rate) -> Self {
         Self {
-            least,
+            min,
             frame_interval,
             state: State::Closed,
             now: Interval::default(),
@@ -215,7 +215,7 @@ impl CircuitBreaker {
             (_, State::Ended) => return None,
             (Some(cause), State::Closed) => {
                 let rate_before = self.rate(self.past.len());
-                self.state = State::Reduced { limit: self.least, rate_before };
+                self.state = State::Reduced { limit: self.min, rate_before };
                 BreakerAction::Reduce(cause)
             }
             (Some(cause), State::Reduced { .. }) => {

@@ -57,14 +57,14 @@ struct Missing {
 #[derive(Debug, Clone, Copy, Default)]
 struct Longest {
     began: Option<ReceiverInstant>,
-    most: [Duration; 2],
+    max: [Duration; 2],
 }
 
 impl Longest {
     fn on_sample(&mut self, now: ReceiverInstant, sample: Duration) {
         if sample <= MAX_WAIT {
             self.pass(now);
-            self.most[1] = self.most[1].max(sample);
+            self.max[1] = self.max[1].max(sample);
         }
     }
 
@@ -73,14 +73,14 @@ impl Longest {
         let began = *self.began.get_or_insert(now);
         let age = now.saturating_since(began);
         if age >= WINDOW {
-            let before = if age < WINDOW * 2 { self.most[1] } else { Duration::ZERO };
-            (self.most, self.began) = ([before, Duration::ZERO], Some(now));
+            let before = if age < WINDOW * 2 { self.max[1] } else { Duration::ZERO };
+            (self.max, self.began) = ([before, Duration::ZERO], Some(now));
         }
     }
 
     /// What is to be waited for it, with a margin.
     fn wait(&self) -> Duration {
-        self.most[0].max(self.most[1]) * 5 / 4
+        self.max[0].max(self.max[1]) * 5 / 4
     }
 }
 

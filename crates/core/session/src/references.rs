@@ -28,10 +28,10 @@ impl References {
     /// How far back the next frame has to refer if the receiver has `shown` and nothing newer; `None` if the encoder keeps no such
     /// frame, or none is missing.
     pub(crate) fn back_to(&self, shown: FrameId) -> Option<u8> {
-        let least = u32::try_from(self.next.checked_sub(shown.0)?).ok()?.checked_sub(1)?;
-        let usable = self.usable & u16::MAX.unbounded_shl(least);
+        let min = u32::try_from(self.next.checked_sub(shown.0)?).ok()?.checked_sub(1)?;
+        let usable = self.usable & u16::MAX.unbounded_shl(min);
         let back = usable.trailing_zeros() + 1;
-        (least > 0 && usable != 0).then_some(back as u8)
+        (min > 0 && usable != 0).then_some(back as u8)
     }
 }
 

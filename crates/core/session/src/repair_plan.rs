@@ -147,10 +147,10 @@ struct Chances {
 impl Chances {
     fn new(situation: &Situation) -> Self {
         let missing = missing_by_repair(situation);
-        let most = missing[0].len() - 1;
+        let max = missing[0].len() - 1;
         let mut so_far = vec![vec![1.0]; usize::from(MAX_COPIES)];
         let mut lost = vec![so_far.clone()];
-        for _ in 0..most {
+        for _ in 0..max {
             let mut all_copies = 1.0;
             for of_copies in &mut so_far {
                 all_copies *= situation.model.loss;
@@ -165,38 +165,38 @@ impl Chances {
 /// Up to the number of packets missing that counts: more are as rare as not to matter, and stand as that many.
 fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
     let Situation { model, packets, code, late, rounds } = situation;
-    let most_repair = match code {
+    let max_repair = match code {
         RepairCode::None => 0,
         RepairCode::Interleaved if *rounds > 0 => 0,
         _ => packets.div_ceil(3).min(MAX_REPAIR),
     };
-    let mut chain = Chain::new(model, MAX_MISSING + most_repair + 1);
+    let mut chain = Chain::new(model, MAX_MISSING + max_repair + 1);
     (0..*packets).for_each(|_| chain.step(model));
     let mut beyond = 1.0;
     let counts = chain.losses().iter().position(|chance| {
         beyond -= chance;
         beyond < late * NEGLIGIBLE
     });
-    let most = counts.unwrap_or(MAX_MISSING).clamp(1, MAX_MISSING);
-    let mut all = Vec::with_capacity(most_repair + 1);
-    for repair in 0..=most_repair {
+    let max = counts.unwrap_or(MAX_MISSING).clamp(1, MAX_MISSING);
+    let mut all = Vec::with_capacity(max_repair + 1);
+    for repair in 0..=max_repair {
         // There is a media packet in any case.
         if repair == *packets {
             chain.step(model);
         }
-        all.push(missing(*code, &chain.losses(), repair, *packets, most));
+        all.push(missing(*code, &chain.losses(), repair, *packets, max));
     }
     all
 }
 
 /// With what probability so many packets of a frame are missing, where so many may be lost.
-fn missing(code: RepairCode, lost: &[f64], repair: usize, packets: usize, most: usize) -> Vec<f64> {
-    let mut missing = vec![0.0; most + 1];
+fn missing(code: RepairCode, lost: &[f64], repair: usize, packets: usize, max: usize) -> Vec<f64> {
+    let mut missing = vec![0.0; max + 1];
     for (losses, chance) in lost.iter().enumerate() {
         let mended = code.mends(losses, repair, packets);
         missing[0] += chance * mended;
         // Two losses in one group leave all of them missing: some more than there are.
-        missing[code.missing(losses, repair).min(most)] += chance * (1.0 - mended);
+        missing[code.missing(losses, repair).min(max)] += chance * (1.0 - mended);
     }
     missing
 }

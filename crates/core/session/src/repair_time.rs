@@ -42,10 +42,9 @@ impl RoundTrip {
 
     /// After so long an answer is overdue.
     pub(crate) fn overdue(&self) -> Duration {
-        const LEAST_MARGIN: Duration = Duration::from_millis(2);
-        self.known.map_or(UNKNOWN_ROUND_TRIP, |(mean, deviation)| {
-            mean + (deviation * 4).max(LEAST_MARGIN)
-        })
+        const MIN_MARGIN: Duration = Duration::from_millis(2);
+        self.known
+            .map_or(UNKNOWN_ROUND_TRIP, |(mean, deviation)| mean + (deviation * 4).max(MIN_MARGIN))
     }
 
     /// How long a frame is worth waiting for.

@@ -89,7 +89,7 @@ impl RepeatBudget {
     }
 
     /// The most that is saved up.
-    pub(crate) fn most(&self, target: Rate) -> Bytes {
+    pub(crate) fn max(&self, target: Rate) -> Bytes {
         self.gained(target, SAVED_FOR)
     }
 }
@@ -140,8 +140,8 @@ mod tests {
             (of(Repair::Nack), of(Repair::Libwebrtc)),
             (Bytes::new(25_000), Bytes::new(100_000))
         );
-        let most = |repair| RepeatBudget::of(repair).most(target);
-        assert_eq!(most(Repair::Nack), Bytes::new(250_000));
-        assert_eq!(most(Repair::Libwebrtc), Bytes::new(500_000));
+        let max = |repair| RepeatBudget::of(repair).max(target);
+        assert_eq!(max(Repair::Nack), Bytes::new(250_000));
+        assert_eq!(max(Repair::Libwebrtc), Bytes::new(500_000));
     }
 }

@@ -70,7 +70,7 @@ pub(crate) struct Resend {
     again: u16,
     round_trip: RoundTrip,
     /// The least round trip of this window and of the one before.
-    least: [Option<Duration>; 2],
+    min: [Option<Duration>; 2],
     window_began: Instant,
     /// Bytes that may be sent again, and since when they are counted up to.
     allowed: Bytes,
@@ -141,8 +141,8 @@ impl Resend {
         if let Some(round_trip) = batch.round_trip_time(now) {
             self.round_trip.on_sample(round_trip);
         }
-        if let Some(least) = batch.min_round_trip_time(now) {
-            self.on_least_round_trip(now, least);
+        if let Some(min) = batch.min_round_trip_time(now) {
+            self.on_min_round_trip(now, min);
         }
         let mut unmended = Vec::new();
         for report in batch.reports {
@@ -207,17 +207,17 @@ impl Resend {
     /// Whether a packet, or what repeats it, left too lately to be missed. Before a report came only the first request is
     /// believed at once.
     fn is_too_early(&mut self, now: Instant, number: u64) -> bool {
-        let (least, unknown) = (self.least_round_trip(), self.round_trip.mean());
+        let (min, unknown) = (self.min_round_trip(), self.round_trip.mean());
         self.get(number).is_some_and(|left| {
             let first = if left.repeated == 0 { Duration::ZERO } else { unknown };
             let since = now.saturating_since(left.newest.unwrap_or(left.sent));
-            since < least.unwrap_or(first)
+            since < min.unwrap_or(first)
         })
     }
 
     /// The packet to send for one that is asked for; nothing where a repair packet of its frame stands in for it.
     fn stands_for(&mut self, now: Instant, asked: u64) -> Option<u64> {
-        let patience = self.least_round_trip().unwrap_or_else(|| self.round_trip.mean());
+        let patience = self.min_round_trip().unwrap_or_else(|| self.round_trip.mean());
         let left = self.get(asked)?;
         let Left { packet, repeated, .. } = *left;
         let first = left.asked.is_none();
@@ -324,16 +324,16 @@ impl Resend {
         self.budget.take(now, frame)
     }
 
-    fn on_least_round_trip(&mut self, now: Instant, sample: Duration) {
+    fn on_min_round_trip(&mut self, now: Instant, sample: Duration) {
         if now.saturating_since(self.window_began) >= ROUND_TRIP_WINDOW {
-            (self.least, self.window_began) = ([self.least[1], None], now);
+            (self.min, self.window_began) = ([self.min[1], None], now);
         }
-        self.least[1] = Some(self.least[1].map_or(sample, |least| least.min(sample)));
+        self.min[1] = Some(self.min[1].map_or(sample, |min| min.min(sample)));
     }
 
     /// Nobody can have missed a packet that left less than this ago.
-    fn least_round_trip(&self) -> Option<Duration> {
-        self.least.iter().flatten().min().copied()
+    fn min_round_trip(&self) -> Option<Duration> {
+        self.min.iter().flatten().min().copied()
     }
 
     /// So long after it left a packet is of no use.
@@ -342,11 +342,11 @@ impl Resend {
     }
 
     fn save_up(&mut self, now: Instant, target: Rate) {
-        let most = self.budget.most(target);
+        let max = self.budget.max(target);
         let since = self.allowed_at.replace(now).map(|before| now.saturating_since(before));
         // Nothing was sent again before the first request.
-        let gained = since.map_or(most, |since| self.budget.gained(target, since));
-        self.allowed = self.allowed.saturating_add(gained).min(most);
+        let gained = since.map_or(max, |since| self.budget.gained(target, since));
+        self.allowed = self.allowed.saturating_add(gained).min(max);
     }
 
     fn get(&mut self, number: u64) -> Option<&mut Left> {

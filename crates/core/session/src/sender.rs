@@ -121,7 +121,7 @@ impl Sender {
         let padding = config.padding.min(config.overhead.payload) + config.overhead.packet;
         let breaker = config
             .circuit_breaker
-            .map(|least| CircuitBreaker::new(config.start, config.frame_interval, least));
+            .map(|min| CircuitBreaker::new(config.start, config.frame_interval, min));
         Self {
             config,
             controller,
@@ -275,8 +275,8 @@ impl Sender {
     /// A packet of a byte of padding that leaves now whatever window and pacing say, for the report that it brings, as the
     /// probes of QUIC's senders do (RFC 9002 section 6.2.4).
     pub fn solicit(&mut self, now: Instant) -> MediaPacket {
-        let least = self.config.overhead.packet + Bytes::new(1);
-        self.leave(now, self.padding(least), None)
+        let min = self.config.overhead.packet + Bytes::new(1);
+        self.leave(now, self.padding(min), None)
     }
 
     fn leave(&mut self, now: Instant, packet: MediaPacket, cluster: Option<u32>) -> MediaPacket {

@@ -5,7 +5,7 @@ use gameway_units::Instant;
 use std::collections::VecDeque;
 
 /// Frames that are remembered: two seconds at 120 frames/s, later than any news of a frame is of use.
-const MOST: usize = 256;
+const MAX_FRAMES: usize = 256;
 
 #[derive(Debug, Clone, Copy)]
 struct SentFrame {
@@ -24,7 +24,7 @@ impl SentFrames {
     /// A packet of a frame's train left.
     pub(crate) fn on_sent(&mut self, packet: &SentPacket) {
         if packet.first_of_frame {
-            if self.frames.len() == MOST {
+            if self.frames.len() == MAX_FRAMES {
                 self.frames.pop_front();
             }
             let SentPacket { frame, sent: first_sent, .. } = *packet;

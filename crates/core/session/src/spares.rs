@@ -13,7 +13,7 @@ use gameway_control::FrameId;
 use std::collections::VecDeque;
 
 /// Frames that are remembered: two seconds at 120 frames/s, later than any repetition is of use.
-const MOST: usize = 256;
+const MAX_FRAMES: usize = 256;
 
 /// Repair packets of a frame.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Spares {
         if packet.media_packets == 0 || left == 0 || self.newest() >= Some(packet.frame) {
             return;
         }
-        if self.frames.len() == MOST {
+        if self.frames.len() == MAX_FRAMES {
             self.frames.pop_front();
         }
         self.frames.push_back(Spare {

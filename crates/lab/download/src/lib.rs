@@ -27,7 +27,7 @@ pub use config::{DownloadConfig, Transport};
 pub use log::Report;
 pub use server::run as server;
 
-use gameway_events::TableError;
+use gameway_events::SinkError;
 use std::io;
 
 /// Why a download cannot be, or ended too early.
@@ -47,9 +47,9 @@ pub enum DownloadError {
     /// The connection.
     #[error("QUIC: {0}")]
     Quic(String),
-    /// A table.
+    /// What happened cannot be kept.
     #[error("{0}")]
-    Table(#[from] TableError),
+    Sink(#[from] SinkError),
 }
 
 impl DownloadError {

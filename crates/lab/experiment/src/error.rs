@@ -1,7 +1,7 @@
 //! Why a run cannot be done.
 
 use gameway_control::ControllerError;
-use gameway_events::TableError;
+use gameway_events::SinkError;
 use gameway_media::{FrameTableError, RecordedVideoError};
 use gameway_path::{StepsError, ThroughputError, TraceError};
 use std::path::{Path, PathBuf};
@@ -68,9 +68,9 @@ pub enum RunError {
         /// Why.
         source: std::io::Error,
     },
-    /// A result cannot be written.
+    /// What happened cannot be kept.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Sink(#[from] SinkError),
 }
 
 /// A refusal of a field.

@@ -3,7 +3,7 @@
 use crate::spec::RecordSpec;
 use gameway_events::{
     BIN, BinRecord, ControllerRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
-    QUEUE_DELAY_WINDOW, QueueDelayRecord, RunEvent, Sink, SummaryRecord, TableError,
+    QUEUE_DELAY_WINDOW, QueueDelayRecord, RunEvent, Sink, SinkError, SummaryRecord,
 };
 use gameway_path::{DropReason, Fate, FlowId, Link, Meter, NetworkPacket};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
@@ -429,7 +429,7 @@ impl Recorder {
     ///
     /// # Errors
     /// If the sink could not keep an event.
-    pub fn finish(mut self, summary: &SummaryRecord) -> Result<(), TableError> {
+    pub fn finish(mut self, summary: &SummaryRecord) -> Result<(), SinkError> {
         self.tell(RunEvent::Summary(summary.clone()));
         self.sink.finish()
     }

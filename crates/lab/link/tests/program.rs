@@ -67,7 +67,7 @@ fn system(calls: &[&str]) -> String {
 }
 
 /// The least round-trip time that a ping told, ms.
-fn least(said: &str) -> f64 {
+fn min_rtt(said: &str) -> f64 {
     let times = said.split_once("min/avg/max/mdev = ").expect("times").1;
     times.split('/').next().expect("the least").parse().expect("a number")
 }
@@ -84,7 +84,7 @@ fn a_command_behind_it_has_the_paths_round_trip_time_and_gives_the_exit_code() {
     let done = link(&[&PATH[..], &["--out", &folder, "sh", "-c", ping]].concat());
     let (said, told) = (text(&done.stdout), text(&done.stderr));
     assert_eq!(done.status.code(), Some(7), "{said}{told}");
-    assert!((20.0..23.0).contains(&least(&said)), "{said}");
+    assert!((20.0..23.0).contains(&min_rtt(&said)), "{said}");
     assert!(told.contains("packets came") && told.contains("lateness, us: median "), "{told}");
     assert!(out.join("bins.parquet").is_file() && out.join("lateness.parquet").is_file());
 }
@@ -222,7 +222,7 @@ fn with_nat_a_command_reaches_what_the_outside_reaches_and_nothing_is_left_of_it
         let said = text(&done.stdout);
         assert_eq!(done.status.code(), Some(0), "{said}{}", text(&done.stderr));
         assert!(said.contains(" 0% packet loss"), "{said}");
-        assert!((20.0..23.0).contains(&least(&said)), "{said}");
+        assert!((20.0..23.0).contains(&min_rtt(&said)), "{said}");
         // What arrives there has the address of the outside.
         let seen = system(&[&format!("ip netns exec {far} nft list table inet seen")]);
         let packets: Vec<&str> =
@@ -253,7 +253,7 @@ fn the_kernels_own_queues_carry_the_capacity_and_delay() {
         return;
     }
     assert_eq!(done.status.code(), Some(7), "{said}{told}");
-    assert!(said.contains(" 0% packet loss") && least(&said) < 5.0, "{said}");
+    assert!(said.contains(" 0% packet loss") && min_rtt(&said) < 5.0, "{said}");
     let counted = told.lines().find(|line| line.starts_with("bfifo: ")).expect("what was counted");
     let packets: u32 = counted.split(' ').nth(1).expect("packets").parse().expect("a number");
     assert!((10..60).contains(&packets) && counted.ends_with(" 0 dropped"), "{told}");

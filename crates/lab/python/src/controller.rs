@@ -8,7 +8,7 @@ use gameway_control::{
     Ecn, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, RateController, RateLimits,
     SentPacket, Target,
 };
-use gameway_events::{RunEvent, Sink, TableError};
+use gameway_events::{RunEvent, Sink, SinkError};
 use gameway_units::declared::{Description, OptionError, Options};
 use gameway_units::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -338,7 +338,7 @@ impl Sink for Watched {
         self.failure.get().is_some() || self.sink.has_failed()
     }
 
-    fn finish(self: Box<Self>) -> Result<(), TableError> {
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
         self.sink.finish()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::simulator::summary;
 use gameway_link::command;
-use gameway_link::link::{LinkConfig, LinkReport, Relay};
+use gameway_link::link::{LinkConfig, LinkRegistry, LinkReport, Relay};
 use gameway_runtime::clock;
 use gameway_runtime::lateness::{BOUND, LatenessSummary};
 use gameway_runtime::stop::Stop;
@@ -22,7 +22,7 @@ pub fn failed(error: impl Display) -> PyErr {
 
 fn parsed(config_json: &str) -> PyResult<LinkConfig> {
     let config: LinkConfig = serde_json::from_str(config_json).map_err(refused)?;
-    config.check().map_err(refused)?;
+    config.check(&LinkRegistry::standard()).map_err(refused)?;
     Ok(config)
 }
 
@@ -60,7 +60,7 @@ pub fn link_options() -> Vec<(String, String)> {
 }
 
 fn as_json(report: &LinkReport) -> String {
-    let LatenessSummary { packets, mean, median, p99, most } = report.lateness;
+    let LatenessSummary { packets, mean, median, p99, max } = report.lateness;
     let mut all = match summary(&report.summary) {
         Value::Object(all) => all,
         _ => Map::new(),
@@ -73,7 +73,7 @@ fn as_json(report: &LinkReport) -> String {
         "mean_ns": mean.as_nanos(),
         "p50_ns": median.as_nanos(),
         "p99_ns": p99.as_nanos(),
-        "max_ns": most.as_nanos(),
+        "max_ns": max.as_nanos(),
         "bound_ns": BOUND.as_nanos(),
     });
     all.insert("lateness".to_owned(), lateness);

@@ -1,7 +1,7 @@
 //! Host and client of a live stream with Python's global lock released.
 
 use crate::host_config;
-use gameway_events::{Files, ResultTables, Sink, TableError};
+use gameway_events::{Files, ResultTables, Sink, SinkError};
 use gameway_experiment::spec::StreamSpec;
 use gameway_runtime::clock;
 use gameway_runtime::lateness::{BOUND, LatenessSummary};
@@ -52,7 +52,7 @@ fn host_config(mut settings: Map<String, Value>) -> PyResult<HostConfig> {
 /// The sink that keeps tables in `folder`, if there is one.
 fn sink(
     folder: Option<&Path>,
-    tables: impl FnOnce(&Path) -> Result<ResultTables, TableError>,
+    tables: impl FnOnce(&Path) -> Result<ResultTables, SinkError>,
 ) -> BegunSink {
     let opened = folder.map(tables).transpose()?;
     Ok(opened.map(|tables| Box::new(tables) as Box<dyn Sink>))
@@ -245,20 +245,20 @@ fn sound(report: &SoundReport) -> Value {
         "delay_p50_ns": delay.map(|(median, _)| median.as_nanos()),
         "delay_p99_ns": delay.map(|(_, late)| late.as_nanos()),
         "beeps": beeps,
-        "offset_min_ns": offset.map(|(least, _, _)| least.as_nanos()),
+        "offset_min_ns": offset.map(|(min, _, _)| min.as_nanos()),
         "offset_p50_ns": offset.map(|(_, median, _)| median.as_nanos()),
-        "offset_max_ns": offset.map(|(_, _, most)| most.as_nanos()),
+        "offset_max_ns": offset.map(|(_, _, max)| max.as_nanos()),
     })
 }
 
 fn lateness(summary: LatenessSummary) -> Value {
-    let LatenessSummary { packets, mean, median, p99, most } = summary;
+    let LatenessSummary { packets, mean, median, p99, max } = summary;
     json!({
         "packets": packets,
         "mean_ns": mean.as_nanos(),
         "p50_ns": median.as_nanos(),
         "p99_ns": p99.as_nanos(),
-        "max_ns": most.as_nanos(),
+        "max_ns": max.as_nanos(),
         "bound_ns": BOUND.as_nanos(),
     })
 }

@@ -71,9 +71,9 @@ impl RateController for Mine {
             .iter()
             .filter_map(|report| Some(report.arrival?.one_way_delay_since(report.packet.sent)));
         let Some(delay) = arrived.min() else { return };
-        let least = self.min_delay.map_or(delay, |least| least.min(delay));
-        self.min_delay = Some(least);
-        self.queueing = delay - least;
+        let min = self.min_delay.map_or(delay, |min| min.min(delay));
+        self.min_delay = Some(min);
+        self.queueing = delay - min;
         self.bitrate = self.limits.clamp(if self.queueing > self.options.late {
             self.bitrate.mul_f64(self.options.kept)
         } else {

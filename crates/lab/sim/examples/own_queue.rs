@@ -49,8 +49,8 @@ struct HeadDrop<P> {
 impl<P: PathPacket> HeadDrop<P> {
     fn is_full(&self) -> bool {
         match self.limit {
-            Limit::Bytes(most) => self.backlog.bytes > most,
-            Limit::Packets(most) => self.backlog.packets > most,
+            Limit::Bytes(max) => self.backlog.bytes > max,
+            Limit::Packets(max) => self.backlog.packets > max,
         }
     }
 

@@ -18,7 +18,7 @@
 mod memory;
 
 use gameway_control::Controllers;
-use gameway_events::{FrameRecord, RunEvent, Sink, TableError};
+use gameway_events::{FrameRecord, RunEvent, Sink, SinkError};
 use gameway_sim::{Registry, RunSpec, run_into};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -81,7 +81,7 @@ impl Sink for Look {
         }
     }
 
-    fn finish(self: Box<Self>) -> Result<(), TableError> {
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
         Ok(())
     }
 }

@@ -71,9 +71,9 @@ impl ShortTcp {
     }
 
     fn size(&mut self) -> Bytes {
-        let (least, greatest) = self.setup.sizes;
-        let span = greatest.saturating_sub(least).as_f64();
-        Bytes::from_f64(least.as_f64() + span * uniform(&mut self.random))
+        let (min, greatest) = self.setup.sizes;
+        let span = greatest.saturating_sub(min).as_f64();
+        Bytes::from_f64(min.as_f64() + span * uniform(&mut self.random))
     }
 
     fn begin(&mut self, now: Instant) {

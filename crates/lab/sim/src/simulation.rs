@@ -43,8 +43,8 @@ impl Flow {
         let port = &mut header.destination.port;
         // Echoes have no ports, and one connection.
         if let Some(first) = port.checked_sub(FIRST_CLIENT_PORT) {
-            let most = u32::from(CLIENT_PORTS);
-            let number = (u32::from(first) + packet.connection % most) % most;
+            let max = u32::from(CLIENT_PORTS);
+            let number = (u32::from(first) + packet.connection % max) % max;
             *port = FIRST_CLIENT_PORT + number as u16;
         }
         match direction {

@@ -17,7 +17,7 @@
 
 use crate::{Picture, Size};
 use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 const TEXTURE_BITS: usize = 10;
 const TEXTURE: usize = 1 << TEXTURE_BITS;
@@ -129,8 +129,8 @@ impl Scene {
     fn camera(&self, frame: u64) -> Camera {
         let turn = |leg: u64| {
             let draw = mix(self.seed ^ mix(leg));
-            let most = if draw.is_multiple_of(6) { self.size.width() as i64 / 40 } else { 5 };
-            (draw >> 8) as i64 % (2 * most + 1).max(1) - most
+            let max = if draw.is_multiple_of(6) { self.size.width() as i64 / 40 } else { 5 };
+            (draw >> 8) as i64 % (2 * max + 1).max(1) - max
         };
         // 2^40 frames are 580 years; a leg's sum is cheap: an hour has 2400 of them.
         let leg = frame / LEG;
@@ -263,17 +263,14 @@ fn texture(random: &mut Xoshiro256PlusPlus, octaves: u32, low: i64, high: i64) -
         }
         weight = weight * 6 / 10;
     }
-    let (least, most) = sum.iter().fold((i64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
-    let spread = (most - least).max(1);
-    sum.iter().map(|value| (low + (value - least) * (high - low) / spread) as u8).collect()
+    let (min, max) = sum.iter().fold((i64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
+    let spread = (max - min).max(1);
+    sum.iter().map(|value| (low + (value - min) * (high - low) / spread) as u8).collect()
 }
 
-/// A well-mixed number from a number (the finalizer of SplitMix64).
+/// A well-mixed number from a number.
 fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ z >> 31
+    SplitMix64::seed_from_u64(number).next_u64()
 }
 
 #[cfg(test)]
@@ -308,7 +305,7 @@ mod tests {
     fn luma_stays_in_limited_range_and_varies() {
         let picture = Scene::new(5, size(640, 360)).picture(77);
         let luma = picture.planes()[0];
-        let (least, most) = (luma.iter().min().unwrap(), luma.iter().max().unwrap());
-        assert!((16..70).contains(least) && (180..=235).contains(most), "{least} to {most}");
+        let (min, max) = (luma.iter().min().unwrap(), luma.iter().max().unwrap());
+        assert!((16..70).contains(min) && (180..=235).contains(max), "{min} to {max}");
     }
 }

@@ -91,9 +91,9 @@ impl Group {
         let _ = kill_process_group(self.number, signal);
     }
 
-    fn wait(&self, most: Duration) {
+    fn wait(&self, max: Duration) {
         let clock = Clock::new(Clock::monotonic_ns());
-        while lives(self.number) && clock.now() < Instant::ZERO + most {
+        while lives(self.number) && clock.now() < Instant::ZERO + max {
             sleep(STEP);
         }
     }

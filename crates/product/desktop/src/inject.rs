@@ -24,7 +24,7 @@ use x11rb::rust_connection::RustConnection;
 /// So much of the wheel is a notch.
 const NOTCH: i32 = 120;
 /// Coordinates of X11 have 16 bits with a sign.
-const MOST: i32 = i16::MAX as i32;
+const MAX_STEP: i32 = i16::MAX as i32;
 
 /// See the module's head.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl Injector {
                 self.fake(MOTION_NOTIFY_EVENT, 0, (x, y))
             }
             Action::MoveBy(x, y) => {
-                let bounded = |by: i32| by.clamp(-MOST, MOST) as i16;
+                let bounded = |by: i32| by.clamp(-MAX_STEP, MAX_STEP) as i16;
                 self.fake(MOTION_NOTIFY_EVENT, 1, (bounded(x), bounded(y)))
             }
             Action::Turn(x, y) => {

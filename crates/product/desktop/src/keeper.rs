@@ -16,7 +16,7 @@ use std::ffi::OsString;
 
 const PAUSE: Duration = Duration::from_secs(1);
 const SPAN: Duration = Duration::from_secs(60);
-const MOST: usize = 3;
+const MAX_STARTS: usize = 3;
 
 /// What becomes of a program that has crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Keeper {
     pub fn on_crash(&mut self, now: Instant) -> Fate {
         let next = now.saturating_add(PAUSE);
         self.starts.retain(|start| next.saturating_since(*start) < SPAN);
-        if self.starts.len() == MOST {
+        if self.starts.len() == MAX_STARTS {
             return Fate::Over;
         }
         self.starts.push_back(next);

@@ -17,8 +17,8 @@ use std::io::{Read, Write};
 use std::process::{ChildStderr, Command, Stdio};
 
 const PIPE: usize = 1 << 20;
-const MOST_BYTES: usize = 1_000;
-const MOST_LINES: usize = 5;
+const MAX_BYTES: usize = 1_000;
+const MAX_LINES: usize = 5;
 /// Names of signals that end a process, by their numbers on Linux.
 const SIGNALS: [(i32, &str); 15] = [
     (1, "SIGHUP"),
@@ -119,7 +119,7 @@ impl Program {
                     // Who closed our standard error does not want to hear of it.
                     let _ = std::io::stderr().write_all(&bytes[..count]);
                     self.last.extend(&bytes[..count]);
-                    self.last.drain(..self.last.len().saturating_sub(MOST_BYTES));
+                    self.last.drain(..self.last.len().saturating_sub(MAX_BYTES));
                 }
                 Err(_) => return,
             }
@@ -137,7 +137,7 @@ impl Program {
         };
         let words = String::from_utf8_lossy(&self.last);
         let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
-        let lines = &lines[lines.len().saturating_sub(MOST_LINES)..];
+        let lines = &lines[lines.len().saturating_sub(MAX_LINES)..];
         if lines.is_empty() { how } else { format!("{how}; it said: {}", lines.join("\n")) }
     }
 }

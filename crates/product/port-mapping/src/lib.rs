@@ -71,8 +71,8 @@ impl PortMapping {
     pub fn ask(wish: Wish) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = mpsc::channel();
-        let (giver, news) = mpsc::channel();
-        let keep = move || keep(&runtime, wish, &stopped, &giver);
+        let (sender, news) = mpsc::channel();
+        let keep = move || keep(&runtime, wish, &stopped, &sender);
         // It is not waited for longer than its last question may take.
         drop(std::thread::Builder::new().name("port mapping".to_owned()).spawn(keep)?);
         Ok(Self { stop: Some(stop), news, mapped: None })

@@ -22,12 +22,12 @@ fn router(
     let [high, low] = (std::process::id() as u16).to_be_bytes();
     let at = Ipv4Addr::new(127, high.max(1), low, last);
     let socket = UdpSocket::bind((at, 5_351)).expect("the port of PCP");
-    let (giver, heard) = channel();
+    let (sender, heard) = channel();
     thread::spawn(move || {
         let mut buffer = [0; 1_100];
         while let Ok((count, from)) = socket.recv_from(&mut buffer) {
             // Before the answer: who has it finds the request among those heard.
-            if giver.send(buffer[..count].to_vec()).is_err() {
+            if sender.send(buffer[..count].to_vec()).is_err() {
                 return;
             }
             if let Some(answer) = answer(&buffer[..count]) {

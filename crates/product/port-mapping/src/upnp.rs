@@ -19,7 +19,7 @@ const PORT: u16 = 1_900;
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 255, 250);
 const AT_ROUTER: Duration = Duration::from_secs(1);
 const BY_MULTICAST: Duration = Duration::from_secs(4);
-const MOST_TOLD: usize = 200;
+const MAX_TOLD: usize = 200;
 /// What the router shows of a mapping.
 const DESCRIPTION: &str = "gameway";
 
@@ -103,7 +103,7 @@ fn add(
 
 /// The beginning of what a device says, without what steers a terminal.
 fn short(text: &str) -> String {
-    text.chars().map(|one| if one.is_control() { ' ' } else { one }).take(MOST_TOLD).collect()
+    text.chars().map(|one| if one.is_control() { ' ' } else { one }).take(MAX_TOLD).collect()
 }
 
 impl Upnp {
@@ -134,6 +134,6 @@ mod tests {
     #[test]
     fn what_a_device_says_is_told_in_short_and_steers_no_terminal() {
         let told = short(&format!("\u{1b}[2J{}\n", "é".repeat(500)));
-        assert_eq!(told, format!(" [2J{}", "é".repeat(MOST_TOLD - 4)));
+        assert_eq!(told, format!(" [2J{}", "é".repeat(MAX_TOLD - 4)));
     }
 }

@@ -71,10 +71,10 @@ impl Clock {
 ///
 /// # Errors
 /// Those of ppoll(2).
-pub fn wait(descriptors: &mut [PollFd<'_>], most: Duration) -> io::Result<()> {
-    let nanos = most.as_nanos().max(0);
-    let most = Timespec { tv_sec: nanos / NANOS_PER_SECOND, tv_nsec: nanos % NANOS_PER_SECOND };
-    match poll(descriptors, Some(&most)) {
+pub fn wait(descriptors: &mut [PollFd<'_>], max: Duration) -> io::Result<()> {
+    let nanos = max.as_nanos().max(0);
+    let max = Timespec { tv_sec: nanos / NANOS_PER_SECOND, tv_nsec: nanos % NANOS_PER_SECOND };
+    match poll(descriptors, Some(&max)) {
         Ok(_) => Ok(()),
         // Descriptors' answers are then those of the call before.
         Err(Errno::INTR) => {

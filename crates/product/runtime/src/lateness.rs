@@ -24,7 +24,7 @@ pub struct LatenessSummary {
     /// Its 99th percentile.
     pub p99: Duration,
     /// The latest.
-    pub most: Duration,
+    pub max: Duration,
 }
 
 /// Counts lateness, window by window.
@@ -37,7 +37,7 @@ pub struct Lateness {
     first: DelayHistogram,
     woken: bool,
     all: DelayHistogram,
-    most: Duration,
+    max: Duration,
 }
 
 impl Lateness {
@@ -51,7 +51,7 @@ impl Lateness {
             first: DelayHistogram::default(),
             woken: false,
             all: DelayHistogram::default(),
-            most: Duration::ZERO,
+            max: Duration::ZERO,
         }
     }
 
@@ -67,7 +67,7 @@ impl Lateness {
         if std::mem::take(&mut self.woken) {
             self.first.add(late);
         }
-        self.most = self.most.max(late);
+        self.max = self.max.max(late);
     }
 
     /// Tells of the window if it has ended.
@@ -103,7 +103,7 @@ impl Lateness {
     /// Tells of the window that is left; what lateness was over all.
     pub fn finish(mut self, tell: &mut dyn FnMut(LatenessRecord)) -> LatenessSummary {
         self.end_window(tell);
-        let quantile = |share| self.all.quantile(share).unwrap_or(Duration::ZERO).min(self.most);
+        let quantile = |share| self.all.quantile(share).unwrap_or(Duration::ZERO).min(self.max);
         let (packets, sum) = self
             .all
             .buckets()
@@ -113,7 +113,7 @@ impl Lateness {
             mean: Duration::from_nanos(sum / (packets.max(1) as i64)),
             median: quantile(0.5),
             p99: quantile(0.99),
-            most: self.most,
+            max: self.max,
         }
     }
 }
@@ -144,7 +144,7 @@ mod tests {
         lateness.add(at(12_002), at(12_000));
         let summary = lateness.finish(&mut |record| told.push(record));
         assert_eq!(told[2].window_start_ns, at(10_000).as_nanos());
-        assert_eq!((summary.packets, summary.most), (4, Duration::from_millis(3)));
+        assert_eq!((summary.packets, summary.max), (4, Duration::from_millis(3)));
         assert_eq!(summary.mean, Duration::from_micros(1_250));
     }
 }

@@ -235,13 +235,13 @@ impl Server {
     /// Waits until something is to be done; whether it is over.
     fn wait(&self) -> bool {
         let is_due = self.clients.iter().any(Client::is_answerable);
-        let most = if is_due { Duration::ZERO } else { LOOK };
+        let max = if is_due { Duration::ZERO } else { LOOK };
         let own = [self.over.as_fd(), self.listener.as_fd()];
         let own = own.map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN));
         let clients = self.clients.iter().map(|one| PollFd::new(&one.stream, one.events()));
         let mut all: Vec<PollFd<'_>> = own.into_iter().chain(clients).collect();
         // Without memory for a poll there is nothing to serve.
-        clock::wait(&mut all, most).is_err() || !all[0].revents().is_empty()
+        clock::wait(&mut all, max).is_err() || !all[0].revents().is_empty()
     }
 
     fn let_in(&mut self, now: Instant) {

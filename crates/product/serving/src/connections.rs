@@ -89,25 +89,25 @@ impl Drop for Serving {
 #[derive(Debug)]
 pub struct Connections {
     open: VecDeque<(Source, AbortHandle)>,
-    most: usize,
-    most_of_one: usize,
+    max: usize,
+    max_of_one: usize,
 }
 
 impl Connections {
     /// So many at most, and of one source.
     #[must_use]
-    pub const fn new(most: usize, most_of_one: usize) -> Self {
-        Self { open: VecDeque::new(), most, most_of_one }
+    pub const fn new(max: usize, max_of_one: usize) -> Self {
+        Self { open: VecDeque::new(), max, max_of_one }
     }
 
     /// Room for one more of this source: where there is none, the oldest closes.
     fn make_room(&mut self, source: Source) {
         self.open.retain(|(_, task)| !task.is_finished());
         let own = |(other, _): &(Source, AbortHandle)| *other == source;
-        let oldest = if self.open.iter().filter(|one| own(one)).count() >= self.most_of_one {
+        let oldest = if self.open.iter().filter(|one| own(one)).count() >= self.max_of_one {
             self.open.iter().position(own)
         } else {
-            (self.open.len() >= self.most).then_some(0)
+            (self.open.len() >= self.max).then_some(0)
         };
         if let Some((_, task)) = oldest.and_then(|place| self.open.remove(place)) {
             task.abort();

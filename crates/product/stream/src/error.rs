@@ -1,6 +1,6 @@
 //! Why a host or a client cannot go on.
 
-use gameway_events::{Sink, TableError};
+use gameway_events::{Sink, SinkError};
 use gameway_units::declared;
 use std::io;
 
@@ -29,9 +29,9 @@ pub enum StreamError {
     /// There is no host, it refuses, or it says what cannot be understood.
     #[error("{0}")]
     Host(String),
-    /// A table cannot be written.
+    /// What happened cannot be kept.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Sink(#[from] SinkError),
 }
 
 /// A sink once it has begun; `None` where nothing is kept.

@@ -6,33 +6,33 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The giving end.
+/// The sending end.
 #[derive(Debug, Clone)]
-pub struct Giver<T> {
+pub struct WakeSender<T> {
     sender: Sender<T>,
     bell: Arc<OwnedFd>,
 }
 
-/// The taking end.
+/// The receiving end.
 #[derive(Debug)]
-pub struct Taker<T> {
+pub struct WakeReceiver<T> {
     receiver: Receiver<T>,
     bell: Arc<OwnedFd>,
 }
 
-/// A channel whose taker can wait for it with other descriptors.
+/// A channel whose receiver can wait for it with other descriptors.
 ///
 /// # Errors
 /// If the system has no descriptor left.
-pub fn waking<T>() -> io::Result<(Giver<T>, Taker<T>)> {
+pub fn waking<T>() -> io::Result<(WakeSender<T>, WakeReceiver<T>)> {
     let (sender, receiver) = channel();
     let bell = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
-    Ok((Giver { sender, bell: Arc::clone(&bell) }, Taker { receiver, bell }))
+    Ok((WakeSender { sender, bell: Arc::clone(&bell) }, WakeReceiver { receiver, bell }))
 }
 
-impl<T> Giver<T> {
-    /// Gives; false if nobody takes any more.
-    pub fn give(&self, value: T) -> bool {
+impl<T> WakeSender<T> {
+    /// Sends; false if nobody receives any more.
+    pub fn send(&self, value: T) -> bool {
         let taken = self.sender.send(value).is_ok();
         // A full counter rings already.
         let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
@@ -40,7 +40,7 @@ impl<T> Giver<T> {
     }
 }
 
-impl<T> Taker<T> {
+impl<T> WakeReceiver<T> {
     /// The next one, if any.
     pub fn take(&self) -> Option<T> {
         self.receiver.try_recv().ok()
@@ -52,7 +52,7 @@ impl<T> Taker<T> {
     }
 }
 
-impl<T> AsFd for Taker<T> {
+impl<T> AsFd for WakeReceiver<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
@@ -63,20 +63,20 @@ mod tests {
     use super::*;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    fn rings(taker: &Taker<u8>) -> bool {
-        let mut descriptors = [PollFd::new(taker, PollFlags::IN)];
+    fn rings(receiver: &WakeReceiver<u8>) -> bool {
+        let mut descriptors = [PollFd::new(receiver, PollFlags::IN)];
         poll(&mut descriptors, Some(&Timespec::default())).expect("ppoll") == 1
     }
 
     #[test]
-    fn what_is_given_rings_until_hushed() {
-        let (giver, taker) = waking().expect("a descriptor");
-        assert!(!rings(&taker));
-        assert!(giver.give(7));
-        assert!(rings(&taker));
-        taker.hush();
-        assert!(!rings(&taker));
-        assert_eq!(taker.take(), Some(7));
-        assert_eq!(taker.take(), None);
+    fn what_is_sent_rings_until_hushed() {
+        let (sender, receiver) = waking().expect("a descriptor");
+        assert!(!rings(&receiver));
+        assert!(sender.send(7));
+        assert!(rings(&receiver));
+        receiver.hush();
+        assert!(!rings(&receiver));
+        assert_eq!(receiver.take(), Some(7));
+        assert_eq!(receiver.take(), None);
     }
 }

@@ -86,11 +86,10 @@ def clock_drift(value: object, _: ValidationInfo) -> str:
 
 def picture_size(value: object, _: ValidationInfo) -> str:
     """Check the size of the picture that a browser sends."""
-    least, most = MIN_EDGE, MAX_EDGE
     found = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", value) if isinstance(value, str) else None
     edges = [int(edge) for edge in found.groups()] if found else []
-    if not edges or any(edge % 2 or not least <= edge <= most for edge in edges):
-        hint = f'write even numbers from {least} to {most}, as "640x360"'
+    if not edges or any(edge % 2 or not MIN_EDGE <= edge <= MAX_EDGE for edge in edges):
+        hint = f'write even numbers from {MIN_EDGE} to {MAX_EDGE}, as "640x360"'
         refuse("is no size of a picture", value, hint)
     return "x".join(map(str, edges))
 

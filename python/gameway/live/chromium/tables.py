@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 UNTOLD = "this Chromium does not tell of which picture an encoded frame is"
 RTP: schema.Schema = {"frame": pl.UInt32, "rtp": pl.UInt32, "source": pl.UInt32}
 """The table `rtp` of the part, by which the link's packets find their frames."""
-MOST_LIMITED = 0.02
-LEAST_OF_TARGET = 0.9
+MAX_LIMITED = 0.02
+MIN_OF_TARGET = 0.9
 SETTLED_S = 2.0
 """An encoder may need so long to follow its first targets."""
 
@@ -221,10 +221,10 @@ def limits(told: Told, clock: Clock) -> Iterator[State]:
         return
     at, seconds = clock.ns(own[-1].at), (own[-1].at - own[0].at) / 1e3
     limited = (_rise(own[0].cpu, own[-1].cpu) or 0.0) / seconds
-    if limited > MOST_LIMITED:
+    if limited > MAX_LIMITED:
         yield at, CPU_LIMITED, limited
     share = of_target(told, own)
-    if share is not None and share < LEAST_OF_TARGET:
+    if share is not None and share < MIN_OF_TARGET:
         yield at, ENCODER_SHORT, share
 
 

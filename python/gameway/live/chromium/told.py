@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from gameway.errors import GamewayError
 
-MOST_RECORDS = 5_000_000
+MAX_RECORDS = 5_000_000
 """Of one page: ten hours at 60 pictures a second."""
 
 Moment = Annotated[float, Field(ge=0, le=1e14, allow_inf_nan=False)]
@@ -107,7 +107,7 @@ class Told:
 def read(page: str, records: Any, told: Told | None = None) -> Told:
     """Sort what a page told; GamewayError names the first record that is none."""
     found = told or Told()
-    if not isinstance(records, list) or len(records) > MOST_RECORDS:
+    if not isinstance(records, list) or len(records) > MAX_RECORDS:
         raise GamewayError(f"the {page} page gave no list of what it saw")
     for number, record in enumerate(records):
         try:

@@ -175,8 +175,8 @@ impl Copa {
         let share = (size.as_f64() / PACKET_BYTES).min(2.0);
         self.window.on_acknowledged(at, share, below, delta, smoothed);
         let packets = |rate| (self.needed(rate, smoothed) / PACKET_BYTES).max(1.0);
-        let least = packets(if first { self.limits.start } else { self.limits.min });
-        self.window.clamp(least, packets(self.limits.max));
+        let min = packets(if first { self.limits.start } else { self.limits.min });
+        self.window.clamp(min, packets(self.limits.max));
     }
 
     /// Bytes that are in flight or not yet reported at this rate, at most.
@@ -198,8 +198,8 @@ impl Copa {
         let window = Bytes::from_f64(self.window.packets() * PACKET_BYTES);
         let RateLimits { min, max, .. } = self.limits;
         if self.probe.is_draining() {
-            let least = (min * self.trips.least()).max(Bytes::new(2 * PACKET_BYTES as u64));
-            return window.min(least);
+            let held = (min * self.trips.min()).max(Bytes::new(2 * PACKET_BYTES as u64));
+            return window.min(held);
         }
         let smoothed = self.trips.smoothed().unwrap_or(Duration::ZERO);
         if self.window_bits() < max.as_bps_f64() * smoothed.as_secs_f64() {
@@ -327,7 +327,7 @@ impl RateController for Copa {
         sink("pacing_bps", self.pacing_rate().as_bps_f64());
         sink("window_bytes", self.window.packets() * PACKET_BYTES);
         sink("smoothed_rtt_ms", smoothed.as_millis_f64());
-        sink("min_rtt_ms", self.trips.least().as_millis_f64());
+        sink("min_rtt_ms", self.trips.min().as_millis_f64());
         sink("standing_queue_ms", self.trips.standing_queue().as_millis_f64());
         sink("velocity", self.window.velocity());
         sink("delta", self.delta.get());

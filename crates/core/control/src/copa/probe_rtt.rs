@@ -1,4 +1,6 @@
-//! A look at the empty queue before the least round trip is forgotten.
+//! A look at the empty queue before the minimum round trip is forgotten.
+//!
+//! Source: ours, after mvfst's `Copa2`; Copa, NSDI 2018, section 2.1, for what it changes.
 //!
 //! Section 2.1 takes the least round trip of 10 s, since Copa's own queue empties within 5 round trips. Where something
 //! else keeps a queue (a least bitrate near the capacity, a flow that fills the buffer, a queue shorter than 2.5/delta

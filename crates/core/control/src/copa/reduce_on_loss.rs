@@ -1,8 +1,9 @@
 //! A smaller window where much is lost: what the authors' own program has and the paper does not.
 //!
-//! Source: genericCC (`venkatarun95/genericCC`, `estimators.cc`, `ReduceOnLoss`, and `markoviancc.cc`): where more than
-//! 0.3 of more than 20 packets in 2 round trips were lost, the window is multiplied by 0.7. Here it becomes what arrived
-//! of it, if that is less: against steps of 1/delta packets a round trip 0.7 alone leaves more than half lost at 2 Mb/s.
+//! Source: genericCC (`venkatarun95/genericCC`, `estimators.cc`, `ReduceOnLoss`, and `markoviancc.cc`), by the authors of
+//! Copa, NSDI 2018: where more than 0.3 of more than 20 packets in 2 round trips were lost, the window is multiplied by 0.7.
+//! Here it becomes what arrived of it, if that is less: against steps of 1/delta packets a round trip 0.7 alone leaves more
+//! than half lost at 2 Mb/s.
 
 use gameway_units::{Duration, Instant};
 

@@ -1,4 +1,6 @@
-//! What Copa keeps of round-trip times: smoothed, least, standing, longest.
+//! What Copa keeps of round-trip times: smoothed, minimum, standing, longest.
+//!
+//! Source: Arun and Balakrishnan, Copa, NSDI 2018, sections 2.1 (minimum, standing) and 2.2 (longest); RFC 6298 (smoothed).
 //!
 //! A sample is taken for the time at which its packet would have been acknowledged had the receiver
 //! answered at once, so the length of the feedback interval does not blur the filters.
@@ -50,7 +52,7 @@ pub(super) struct RoundTrips {
     smoothed: Option<Duration>,
     /// When the newest sample was acknowledged.
     newest: Option<Instant>,
-    least: WindowedMin,
+    min: WindowedMin,
     standing: MovingMin,
     /// Negated: the longest.
     longest: MovingMin,
@@ -61,7 +63,7 @@ impl RoundTrips {
         Self {
             smoothed: None,
             newest: None,
-            least: WindowedMin::new(MIN_WINDOW),
+            min: WindowedMin::new(MIN_WINDOW),
             standing: MovingMin::default(),
             longest: MovingMin::default(),
         }
@@ -76,7 +78,7 @@ impl RoundTrips {
             old + (sample - old).mul_f64(weight)
         });
         self.smoothed = Some(smoothed.max(Duration::from_nanos(1)));
-        self.least.insert(acknowledged, sample);
+        self.min.insert(acknowledged, sample);
         self.standing.insert(acknowledged, sample, smoothed / 2);
         self.longest.insert(acknowledged, -sample, smoothed * MAX_WINDOW);
     }
@@ -86,8 +88,8 @@ impl RoundTrips {
         self.smoothed
     }
 
-    pub(super) fn least(&self) -> Duration {
-        self.least.get().unwrap_or(Duration::ZERO)
+    pub(super) fn min(&self) -> Duration {
+        self.min.get().unwrap_or(Duration::ZERO)
     }
 
     /// The least of the last half of a smoothed round-trip time.
@@ -97,7 +99,7 @@ impl RoundTrips {
 
     /// How long the queue stands.
     pub(super) fn standing_queue(&self) -> Duration {
-        (self.standing() - self.least()).max(Duration::ZERO)
+        (self.standing() - self.min()).max(Duration::ZERO)
     }
 
     /// Section 2.2: less than a tenth of the longest queue of the last four round trips.
@@ -108,7 +110,7 @@ impl RoundTrips {
 
     /// The longest queueing delay of the last four round trips.
     fn max_queue(&self) -> Duration {
-        (-self.longest.get() - self.least()).max(Duration::ZERO)
+        (-self.longest.get() - self.min()).max(Duration::ZERO)
     }
 }
 
@@ -135,7 +137,7 @@ mod tests {
         for millis in 100..300 {
             trips.insert(at(millis), ms(30 + 10 * (millis % 2)));
         }
-        assert_eq!((trips.least(), trips.standing()), (ms(20), ms(30)));
+        assert_eq!((trips.min(), trips.standing()), (ms(20), ms(30)));
         assert_eq!((trips.standing_queue(), trips.max_queue()), (ms(10), ms(20)));
         let smoothed = trips.smoothed().unwrap_or_default();
         assert!((ms(34)..ms(36)).contains(&smoothed), "{smoothed}");
@@ -178,9 +180,9 @@ mod tests {
                 time += gap;
                 all.push((time, value));
                 filter.insert(at(time), ms(value), ms(640));
-                let least = |span: i64| all.iter().filter(|(t, _)| time - t <= span).map(|(_, v)| *v).min();
+                let min = |span: i64| all.iter().filter(|(t, _)| time - t <= span).map(|(_, v)| *v).min();
                 let kept = Some(filter.get().as_nanos() / 1_000_000);
-                prop_assert!(kept >= least(640) && kept <= least(630));
+                prop_assert!(kept >= min(640) && kept <= min(630));
                 prop_assert!(filter.kept.len() <= 2 * STEPS as usize);
             }
         }

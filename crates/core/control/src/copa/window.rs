@@ -1,4 +1,6 @@
 //! The congestion window: slow start, then steps of v/(delta cwnd) packets towards the rate wanted.
+//!
+//! Source: Arun and Balakrishnan, Copa, NSDI 2018, section 2.1; deviations are in the table of the algorithm.
 
 use gameway_units::{Duration, Instant};
 
@@ -55,8 +57,8 @@ impl Window {
         self.turn(false);
     }
 
-    pub(super) fn clamp(&mut self, least: f64, most: f64) {
-        self.packets = self.packets.min(most).max(least);
+    pub(super) fn clamp(&mut self, min: f64, max: f64) {
+        self.packets = self.packets.min(max).max(min);
     }
 
     /// Something worth `share` of a full packet was acknowledged while the rate was below or above the

@@ -77,7 +77,7 @@ impl LinkCapacity {
 #[derive(Debug, Clone)]
 pub(super) struct AimdRate {
     backoff: f64,
-    least: Rate,
+    min: Rate,
     rate: Rate,
     acknowledged: Rate,
     capacity: LinkCapacity,
@@ -87,11 +87,11 @@ pub(super) struct AimdRate {
 }
 
 impl AimdRate {
-    pub(super) fn new(start: Rate, least: Rate, backoff: f64) -> Self {
+    pub(super) fn new(start: Rate, min: Rate, backoff: f64) -> Self {
         Self {
             backoff,
-            least,
-            rate: start.max(least),
+            min,
+            rate: start.max(min),
             acknowledged: start,
             capacity: LinkCapacity::new(),
             hold: true,
@@ -118,7 +118,7 @@ impl AimdRate {
 
     /// Sets what a probe found.
     pub(super) fn set_estimate(&mut self, now: Instant, rate: Rate) {
-        self.rate = rate.max(self.least);
+        self.rate = rate.max(self.min);
         self.last_change = Some(now);
     }
 
@@ -168,7 +168,7 @@ impl AimdRate {
                 let growth = libm::pow(MULTIPLICATIVE_PER_SECOND, span) - 1.0;
                 (rate * growth).max(MIN_MULTIPLICATIVE_STEP_BPS)
             };
-            self.rate = Rate::from_bps_f64((rate + step).min(limit)).max(self.least);
+            self.rate = Rate::from_bps_f64((rate + step).min(limit)).max(self.min);
         }
         self.last_change = Some(now);
     }
@@ -188,7 +188,7 @@ impl AimdRate {
         {
             rate = Rate::from_bps_f64(kbps * 1e3).mul_f64(self.backoff);
         }
-        self.rate = rate.min(self.rate).max(self.least);
+        self.rate = rate.min(self.rate).max(self.min);
         self.capacity.forget_if_outside(self.acknowledged, -1.0);
         self.capacity.on_overuse(self.acknowledged);
         self.hold = true; // until the pipes are clear

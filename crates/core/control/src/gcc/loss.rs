@@ -187,8 +187,8 @@ impl LossRate {
             return;
         }
         if self.loss <= LOW_LOSS {
-            let least = self.history.front().map_or(self.rate, |(_, rate)| *rate);
-            let raised = least.as_bps_f64() * GROWTH + GROWTH_MARGIN_BPS;
+            let min = self.history.front().map_or(self.rate, |(_, rate)| *rate);
+            let raised = min.as_bps_f64() * GROWTH + GROWTH_MARGIN_BPS;
             self.set(Rate::from_bps_f64(raised));
         } else if self.loss > HIGH_LOSS {
             self.decrease(now);

@@ -162,8 +162,8 @@ impl Statistics {
 
     /// The queueing delay: the least of the last 15 delays over the baseline.
     pub(super) fn queue_delay(&self) -> Option<Duration> {
-        let least = self.taps[..self.tapped.min(TAPS)].iter().min()?;
-        Some(least.saturating_sub(self.base.get()?).max(Duration::ZERO))
+        let min = self.taps[..self.tapped.min(TAPS)].iter().min()?;
+        Some(min.saturating_sub(self.base.get()?).max(Duration::ZERO))
     }
 
     /// The longest queueing delay of the window, unfiltered.

@@ -121,8 +121,8 @@ pub(super) fn pace(options: &PudicaOptions) -> Pace {
 
 /// Bitrate over bandwidth, but no less than a train paced like this can show.
 pub(super) fn ratio(bitrate: Rate, bandwidth: f64, pace: Pace) -> f64 {
-    let least = if let Pace::Multiplier(multiplier) = pace { 1.0 / multiplier } else { 0.0 };
-    (bitrate.as_bps_f64() / bandwidth.max(1.0)).max(least)
+    let min = if let Pace::Multiplier(multiplier) = pace { 1.0 / multiplier } else { 0.0 };
+    (bitrate.as_bps_f64() / bandwidth.max(1.0)).max(min)
 }
 
 #[cfg(test)]

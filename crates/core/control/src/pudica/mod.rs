@@ -253,8 +253,8 @@ impl Pudica {
 
     /// Eq. 2, bounded.
     fn pace_for(&self, ratio: f64) -> f64 {
-        let most = self.options.max_pace.max(1.0);
-        (self.options.gamma_p / ratio.min(1.0)).min(most).max(1.0)
+        let max = self.options.max_pace.max(1.0);
+        (self.options.gamma_p / ratio.min(1.0)).min(max).max(1.0)
     }
 
     fn react(&mut self, frame: &FrameInFlight, ratio: f64, batch: &FeedbackBatch<'_>) {

@@ -170,8 +170,8 @@ impl Draining {
         self.onset = None;
         let Some(before) = self.before.take() else { return Reaction::None };
         let rate = rate.unwrap_or(self.receiving_rate);
-        let most = if options.recovery == Recovery::Bounded { before } else { Rate::MAX };
-        Reaction::Recover(limits.clamp(rate.min(most)))
+        let max = if options.recovery == Recovery::Bounded { before } else { Rate::MAX };
+        Reaction::Recover(limits.clamp(rate.min(max)))
     }
 
     /// The mean receiving rate from the onset of congestion until now.

@@ -34,9 +34,9 @@ const SAME: Duration = Duration::from_nanos(1_000_000_000 / 1024);
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     since: Instant,
-    least: Duration,
-    most: Duration,
-    least_rtt: Duration,
+    min: Duration,
+    max: Duration,
+    min_rtt: Duration,
 }
 
 /// Watches the delays of a drain.
@@ -65,15 +65,15 @@ impl Standing {
         if now < felt {
             return None;
         }
-        let first = Seen { since: now, least: delay, most: delay, least_rtt: rtt };
+        let first = Seen { since: now, min: delay, max: delay, min_rtt: rtt };
         let seen = self.seen.get_or_insert(first);
-        seen.least = seen.least.min(delay);
-        seen.most = seen.most.max(delay);
-        seen.least_rtt = seen.least_rtt.min(rtt);
-        if seen.most.saturating_sub(seen.least) > SAME {
+        seen.min = seen.min.min(delay);
+        seen.max = seen.max.max(delay);
+        seen.min_rtt = seen.min_rtt.min(rtt);
+        if seen.max.saturating_sub(seen.min) > SAME {
             *seen = first;
         }
-        let known = (seen.least, seen.least_rtt);
+        let known = (seen.min, seen.min_rtt);
         (now.saturating_since(seen.since) >= SPAN).then(|| {
             self.end();
             known

@@ -1,4 +1,6 @@
 //! The receiver's mean gap between packets, as Salsify keeps it, here from the arrival times of reports.
+//!
+//! Source: Fouladi et al., Salsify, NSDI 2018, section 3.2; the weight is alfalfa's.
 
 use crate::SentPacket;
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
@@ -11,9 +13,9 @@ const GAPS_PER_SPACE: f64 = 5.0;
 /// But no further apart than this.
 const MAX_SPACE: f64 = 2e-3;
 /// A gap of zero would be a link of infinite rate.
-const LEAST: f64 = 1e-6;
+const MIN_SECS: f64 = 1e-6;
 /// Nothing longer says more about a link than that it stands still.
-const LONGEST: f64 = 10.0;
+const MAX_SECS: f64 = 10.0;
 
 /// Moving average of the time from packet to packet, without the sender's own pauses between frames.
 #[derive(Debug, Clone)]
@@ -30,7 +32,7 @@ impl ArrivalGap {
     }
 
     pub(super) fn new(initial: Duration) -> Self {
-        Self { secs: initial.as_secs_f64().clamp(LEAST, LONGEST), last: None }
+        Self { secs: initial.as_secs_f64().clamp(MIN_SECS, MAX_SECS), last: None }
     }
 
     pub(crate) fn on_packet(&mut self, packet: &SentPacket, arrival: ReceiverInstant) {
@@ -45,8 +47,8 @@ impl ArrivalGap {
             Duration::ZERO
         };
         let gap = arrival.saturating_since(last_arrival).saturating_sub(paused);
-        let gap = gap.as_secs_f64().clamp(0.0, LONGEST);
-        self.secs = (self.secs + WEIGHT * (gap - self.secs)).max(LEAST);
+        let gap = gap.as_secs_f64().clamp(0.0, MAX_SECS);
+        self.secs = (self.secs + WEIGHT * (gap - self.secs)).max(MIN_SECS);
         self.last = Some((arrival.max(last_arrival), packet.sent, frame.max(last_frame)));
     }
 

@@ -111,8 +111,8 @@ impl Salsify {
 
     /// D; `None` while nothing is known of the path.
     fn delay(&self) -> Option<Duration> {
-        let least = self.min_round_trip?;
-        Some(self.options.delay.unwrap_or(self.limits.frame_interval + least))
+        let min = self.min_round_trip?;
+        Some(self.options.delay.unwrap_or(self.limits.frame_interval + min))
     }
 
     /// Packets that the next frame may have.
@@ -176,8 +176,8 @@ impl RateController for Salsify {
             let held = batch.generated.saturating_since(arrival);
             let trip = now.saturating_sub(held).saturating_since(report.packet.sent);
             if !held.is_negative() && trip > Duration::ZERO && trip <= MAX_ROUND_TRIP {
-                let least = self.min_round_trip.map_or(trip, |least| least.min(trip));
-                self.min_round_trip = Some(least);
+                let min = self.min_round_trip.map_or(trip, |min| min.min(trip));
+                self.min_round_trip = Some(min);
             }
         }
         self.in_flight = batch.in_flight;
@@ -198,11 +198,11 @@ impl RateController for Salsify {
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
-        let least = self.min_round_trip.unwrap_or(Duration::ZERO);
+        let min = self.min_round_trip.unwrap_or(Duration::ZERO);
         sink("target_bps", self.target().bitrate.as_bps_f64());
         sink("pacing_bps", self.gap.pacing_rate().as_bps_f64());
         sink("arrival_gap_us", self.gap.secs() * 1e6);
-        sink("min_rtt_ms", least.as_millis_f64());
+        sink("min_rtt_ms", min.as_millis_f64());
         sink("delay_ms", self.delay().unwrap_or(Duration::ZERO).as_millis_f64());
         sink("projected_packets", self.projected);
         sink("budget_packets", self.budget().unwrap_or(0.0));

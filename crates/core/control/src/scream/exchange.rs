@@ -1,4 +1,6 @@
 //! One rule of a version exchanged for the other version's: what each of them does ([`super::version`]).
+//!
+//! Source: draft-ietf-ccwg-rfc8298bis-screamv2 and Ericsson's programs, as [`super::version`] has them.
 
 use super::version::{Rules, ScreamVersion};
 use schemars::JsonSchema;
@@ -93,18 +95,18 @@ fn exchange_of_window(rules: &mut Rules, other: &Rules, rule: ScreamRule) {
         ScreamRule::ReactionInterval => window.reaction_interval = other.reaction_interval,
         ScreamRule::Inflection => window.median_inflection = other.median_inflection,
         ScreamRule::DelayCut => window.divides_delay_cut_twice = other.divides_delay_cut_twice,
-        ScreamRule::CutDamping => window.least_damping_of_cut = other.least_damping_of_cut,
+        ScreamRule::CutDamping => window.min_damping_of_cut = other.min_damping_of_cut,
         ScreamRule::Bound => window.bounded_at_largest = other.bounded_at_largest,
         ScreamRule::Increase => {
             window.multiplicative_increase = other.multiplicative_increase;
             window.cautious_round_trips = other.cautious_round_trips;
-            window.cautious_least_rtt = other.cautious_least_rtt;
+            window.cautious_min_rtt = other.cautious_min_rtt;
         }
         ScreamRule::Segment => {
             window.segment = other.segment;
             window.min_bytes = other.min_bytes;
             window.min_segments = other.min_segments;
-            window.least_segments_anew = other.least_segments_anew;
+            window.min_segments_anew = other.min_segments_anew;
         }
         _ => {}
     }

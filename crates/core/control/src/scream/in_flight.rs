@@ -32,7 +32,7 @@ pub(super) struct InFlight {
     written_off: Bytes,
     /// How long a round is; if not given, a round trip.
     round: Option<Duration>,
-    most: Bytes,
+    max: Bytes,
     /// Those of rounds before, newest first.
     max_before: VecDeque<Bytes>,
     round_began: Option<Instant>,
@@ -50,8 +50,8 @@ impl InFlight {
     }
 
     /// Of the present round and all that are kept.
-    pub(super) fn most_of_late(&self) -> Bytes {
-        self.max_before.iter().copied().fold(self.most, Bytes::max)
+    pub(super) fn max_of_late(&self) -> Bytes {
+        self.max_before.iter().copied().fold(self.max, Bytes::max)
     }
 
     /// Bytes in flight that count against the window.
@@ -65,17 +65,17 @@ impl InFlight {
     }
 
     /// `None` if nothing was in flight then, as in the first round.
-    pub(super) fn most_of_previous_round(&self) -> Option<Bytes> {
-        Some(self.before()).filter(|most| *most > Bytes::ZERO)
+    pub(super) fn max_of_previous_round(&self) -> Option<Bytes> {
+        Some(self.before()).filter(|max| *max > Bytes::ZERO)
     }
 
-    pub(super) fn most_of_two_rounds(&self) -> Bytes {
-        self.most.max(self.before())
+    pub(super) fn max_of_two_rounds(&self) -> Bytes {
+        self.max.max(self.before())
     }
 
     pub(super) fn on_sent(&mut self, now: Instant, size: Bytes) {
         self.bytes = self.bytes.saturating_add(size);
-        self.most = self.most.max(self.bytes());
+        self.max = self.max.max(self.bytes());
         self.last_sent = Some(now);
         self.check.get_or_insert(now.saturating_add(TIME_OUT));
     }
@@ -90,8 +90,8 @@ impl InFlight {
         if now.saturating_since(began) >= self.round.unwrap_or(smoothed_rtt.max(VIRTUAL_RTT)) {
             self.round_began = Some(now);
             self.max_before.truncate(ROUNDS - 1);
-            self.max_before.push_front(self.most);
-            self.most = self.bytes();
+            self.max_before.push_front(self.max);
+            self.max = self.bytes();
         }
     }
 
@@ -127,14 +127,14 @@ mod tests {
         flight.on_report(at(0), Bytes::ZERO, RTT);
         flight.on_sent(at(1), Bytes::new(9_000));
         flight.on_report(at(24), Bytes::new(1_000), RTT);
-        assert_eq!(flight.most_of_previous_round(), None);
+        assert_eq!(flight.max_of_previous_round(), None);
         flight.on_report(at(25), Bytes::new(1_000), RTT);
-        assert_eq!(flight.most_of_previous_round(), Some(Bytes::new(9_000)));
+        assert_eq!(flight.max_of_previous_round(), Some(Bytes::new(9_000)));
         flight.on_sent(at(30), Bytes::new(2_000));
-        assert_eq!(flight.most_of_two_rounds(), Bytes::new(9_000));
+        assert_eq!(flight.max_of_two_rounds(), Bytes::new(9_000));
         flight.on_report(at(50), Bytes::new(500), RTT);
-        assert_eq!(flight.most_of_previous_round(), Some(Bytes::new(3_000)));
-        assert_eq!(flight.most_of_two_rounds(), Bytes::new(3_000));
+        assert_eq!(flight.max_of_previous_round(), Some(Bytes::new(3_000)));
+        assert_eq!(flight.max_of_two_rounds(), Bytes::new(3_000));
     }
 
     #[test]
@@ -165,13 +165,13 @@ mod tests {
         let mut flight = InFlight::new(Some(Duration::from_millis(50)));
         flight.on_report(at(0), Bytes::ZERO, RTT);
         flight.on_sent(at(1), Bytes::new(9_000));
-        assert_eq!(flight.most_of_late(), Bytes::new(9_000));
+        assert_eq!(flight.max_of_late(), Bytes::new(9_000));
         flight.on_report(at(49), Bytes::ZERO, RTT);
-        assert_eq!(flight.most_of_previous_round(), None);
+        assert_eq!(flight.max_of_previous_round(), None);
         for round in 1..=21 {
             flight.on_report(at(50 * round), Bytes::ZERO, RTT);
-            let most = if round <= 20 { 9_000 } else { 0 };
-            assert_eq!(flight.most_of_late(), Bytes::new(most), "{round}");
+            let max = if round <= 20 { 9_000 } else { 0 };
+            assert_eq!(flight.max_of_late(), Bytes::new(max), "{round}");
         }
     }
 }

@@ -240,8 +240,8 @@ impl Scream {
             variation_headroom: self.variation_headroom(),
             l4s_alpha: self.alpha.get(),
             drains_already: self.alpha.all_marked() && self.round_trip.falls(),
-            max_in_flight_before: self.in_flight.most_of_previous_round().map(Bytes::as_f64),
-            max_in_flight: self.in_flight.most_of_two_rounds().as_f64(),
+            max_in_flight_before: self.in_flight.max_of_previous_round().map(Bytes::as_f64),
+            max_in_flight: self.in_flight.max_of_two_rounds().as_f64(),
             at_largest_bitrate: self.media.at_largest(),
         }
     }
@@ -254,7 +254,7 @@ impl Scream {
     /// Near the largest bitrate the window must not run ahead of what is in flight.
     fn bound_window(&mut self) {
         if self.rules.window.bounded_at_largest && self.media.share_of_largest() > NEAR_LARGEST {
-            let used = self.in_flight.most_of_late().as_f64();
+            let used = self.in_flight.max_of_late().as_f64();
             self.window.bound(used.max(self.media.window_for_largest(self.smoothed_rtt())));
         }
     }

@@ -47,7 +47,7 @@ pub(super) struct QueueDelay {
     last_update: Option<Instant>,
     /// The average of the minima, the least since it was updated, and when that was.
     minima: f64,
-    least: f64,
+    min: f64,
     minima_updated: Option<Instant>,
 }
 
@@ -62,7 +62,7 @@ impl QueueDelay {
             threshold: 0.1,
             last_update: None,
             minima: 0.0,
-            least: f64::INFINITY,
+            min: f64::INFINITY,
             minima_updated: None,
         }
     }
@@ -107,7 +107,7 @@ impl QueueDelay {
     ) {
         let base = self.base.get().unwrap_or(newest);
         self.current = newest.saturating_sub(base).as_secs_f64().max(0.0);
-        self.least = self.least.min(self.current);
+        self.min = self.min.min(self.current);
         let interval = self.rules.interval.min(smoothed_rtt);
         if self.last_update.is_some_and(|last| now.saturating_since(last) < interval) {
             return;
@@ -131,8 +131,8 @@ impl QueueDelay {
         if now.saturating_since(began) <= smoothed_rtt.mul_f64(MINIMA_ROUND_TRIPS) {
             return;
         }
-        self.minima = self.least.min(self.minima + MINIMA_GAIN * (self.least - self.minima));
-        (self.least, self.minima_updated) = (f64::INFINITY, Some(now));
+        self.minima = self.min.min(self.minima + MINIMA_GAIN * (self.min - self.minima));
+        (self.min, self.minima_updated) = (f64::INFINITY, Some(now));
     }
 
     fn update_variation(&mut self, delay: f64) {

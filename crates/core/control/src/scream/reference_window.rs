@@ -115,7 +115,7 @@ impl ReferenceWindow {
             last_reaction: None,
             last_congestion: None,
         };
-        made.keep_least();
+        made.keep_min();
         made
     }
 
@@ -140,28 +140,28 @@ impl ReferenceWindow {
     pub(super) fn on_segment(&mut self, largest: f64, anew: bool) {
         if self.rules.segment.is_none() {
             self.segment = largest;
-            self.keep_least();
+            self.keep_min();
         }
         if anew {
-            self.window = self.window.max(self.rules.least_segments_anew * self.segment);
+            self.window = self.window.max(self.rules.min_segments_anew * self.segment);
         }
     }
 
-    fn keep_least(&mut self) {
-        let least = self.rules.min_bytes.max(self.rules.min_segments * self.segment);
-        self.window = self.window.max(least);
+    fn keep_min(&mut self) {
+        let min = self.rules.min_bytes.max(self.rules.min_segments * self.segment);
+        self.window = self.window.max(min);
     }
 
     /// Keeps the rate when the first measured round trip replaces a guess.
     pub(super) fn scale(&mut self, factor: f64) {
         self.window *= factor;
-        self.keep_least();
+        self.keep_min();
     }
 
     /// It is not above this.
-    pub(super) fn bound(&mut self, most: f64) {
-        self.window = self.window.min(most);
-        self.keep_least();
+    pub(super) fn bound(&mut self, max: f64) {
+        self.window = self.window.min(max);
+        self.keep_min();
     }
 
     /// Packets of a report were lost or marked.
@@ -213,7 +213,7 @@ impl ReferenceWindow {
                 self.window *= 1.0 - self.virtual_alpha(path) / 2.0 / round_trips / again;
             }
         }
-        self.keep_least();
+        self.keep_min();
         (self.lost, self.marked) = (false, false);
         (self.last_reaction, self.last_congestion) = (Some(now), Some(now));
         Some(reaction)
@@ -249,13 +249,13 @@ impl ReferenceWindow {
                 self.inflection.scale(self.window)
             };
             backoff *= scale.max(MIN_INFLECTION_DAMPING);
-            backoff *= path.variation_headroom.max(self.rules.least_damping_of_cut);
+            backoff *= path.variation_headroom.max(self.rules.min_damping_of_cut);
         }
         // Long without congestion, the window may be far above what the source puts in flight.
         if since_in_round_trips(self.last_reaction, now, VIRTUAL_RTT, path) > LONG_ROUND_TRIPS
-            && let Some(most) = path.max_in_flight_before
+            && let Some(max) = path.max_in_flight_before
         {
-            self.window = self.window.min(most);
+            self.window = self.window.min(max);
         }
         self.window *= 1.0 - backoff;
     }
@@ -273,7 +273,7 @@ impl ReferenceWindow {
     fn increment(&self, now: Instant, acknowledged: f64, path: &PathState) -> f64 {
         let rules = &self.rules;
         let inflection_scale = self.inflection.scale(self.window);
-        let since = since_in_round_trips(self.last_congestion, now, rules.cautious_least_rtt, path);
+        let since = since_in_round_trips(self.last_congestion, now, rules.cautious_min_rtt, path);
         let calm = (since / rules.cautious_round_trips).clamp(0.0, 1.0);
         let multiplicative = rules.multiplicative_increase * self.window / self.segment;
         acknowledged
@@ -285,14 +285,14 @@ impl ReferenceWindow {
     }
 }
 
-/// Time since an event in round trips, of at least `least`; without an event, for ever.
+/// Time since an event in round trips, of at least `min`; without an event, for ever.
 fn since_in_round_trips(
     event: Option<Instant>,
     now: Instant,
-    least: Duration,
+    min: Duration,
     path: &PathState,
 ) -> f64 {
-    let round_trip = least.max(path.smoothed_rtt);
+    let round_trip = min.max(path.smoothed_rtt);
     event.map_or(f64::INFINITY, |event| now.saturating_since(event) / round_trip)
 }
 

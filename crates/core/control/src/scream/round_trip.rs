@@ -12,8 +12,8 @@ use gameway_units::{Duration, Instant};
 const GAIN: f64 = 1.0 / 8.0;
 const START: Duration = Duration::from_millis(50);
 /// What a jumping clock can make of a round trip is kept within these.
-const LEAST: Duration = Duration::from_micros(10);
-const MOST: Duration = Duration::from_secs(60);
+const MIN_SAMPLE: Duration = Duration::from_micros(10);
+const MAX_SAMPLE: Duration = Duration::from_secs(60);
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl RoundTrip {
 
     /// The first sample replaces the guess: gives by what factor.
     pub(super) fn on_sample(&mut self, now: Instant, sample: Duration) -> f64 {
-        let sample = sample.clamp(LEAST, MOST);
+        let sample = sample.clamp(MIN_SAMPLE, MAX_SAMPLE);
         if !self.measured {
             self.measured = true;
             let factor = sample / self.smoothed;

@@ -12,7 +12,7 @@
 use gameway_units::{Duration, Instant};
 
 const ROUND: Duration = Duration::from_secs(1);
-const LEAST: f64 = 100.0;
+const MIN_SEGMENT: f64 = 100.0;
 
 /// See the module. Sizes are in bytes.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +32,7 @@ impl LargestPacket {
             self.began = Some(now);
         }
         self.present = self.present.max(size);
-        (self.present.max(self.before).max(LEAST), anew)
+        (self.present.max(self.before).max(MIN_SEGMENT), anew)
     }
 }
 

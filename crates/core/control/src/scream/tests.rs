@@ -157,14 +157,14 @@ fn steady(options: ScreamOptions, largest: Rate) -> Scream {
 /// 1.5 times the largest bitrate in a round trip, or what was in flight of late if that is more.
 #[test]
 fn near_the_largest_bitrate_the_references_window_is_bounded() {
-    for (mbps, most) in [(10, 90_000.0), (12, 92_250.0)] {
+    for (mbps, max) in [(10, 90_000.0), (12, 92_250.0)] {
         let mut scream = steady(REFERENCE, Rate::from_mbps(mbps));
         scream.window.scale(10.0);
         let window = scream.window.bytes();
         scream.media.update(&scream.window, Duration::from_millis(40));
         scream.bound_window();
-        assert!((scream.window.bytes() - most).abs() < 2_000.0, "{mbps} {}", scream.window.bytes());
-        assert!(window > 2.0 * most);
+        assert!((scream.window.bytes() - max).abs() < 2_000.0, "{mbps} {}", scream.window.bytes());
+        assert!(window > 2.0 * max);
     }
     let mut draft = steady(ScreamOptions::default(), Rate::from_mbps(10));
     draft.window.scale(10.0);

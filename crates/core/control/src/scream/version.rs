@@ -97,7 +97,7 @@ pub(super) struct WindowRules {
     pub(super) min_bytes: f64,
     pub(super) min_segments: f64,
     /// The window has at least so many segments whenever the segment is measured anew.
-    pub(super) least_segments_anew: f64,
+    pub(super) min_segments_anew: f64,
     /// Least time between reactions, unless a round trip is shorter; cuts are over the RTT in units of this.
     pub(super) reaction_interval: Duration,
     /// What comes sooner waits for the next reaction.
@@ -107,13 +107,13 @@ pub(super) struct WindowRules {
     /// The inflection point is the median of three; else the window at the first reaction after growth.
     pub(super) median_inflection: bool,
     /// Varying delay damps the cut to no less than this.
-    pub(super) least_damping_of_cut: f64,
+    pub(super) min_damping_of_cut: f64,
     /// Share of the window per round trip.
     pub(super) multiplicative_increase: f64,
     /// Round trips after congestion until that is whole again.
     pub(super) cautious_round_trips: f64,
     /// How long such a round trip is at least.
-    pub(super) cautious_least_rtt: Duration,
+    pub(super) cautious_min_rtt: Duration,
     /// The window may grow to this multiple of what is in flight.
     pub(super) in_flight_headroom: f64,
     /// Near the largest bitrate the window is bounded.
@@ -155,15 +155,15 @@ const DRAFT: Rules = Rules {
         segment: Some(1_000.0),
         min_bytes: 3_000.0,
         min_segments: 0.0,
-        least_segments_anew: 0.0,
+        min_segments_anew: 0.0,
         reaction_interval: Duration::from_millis(25),
         defers: true,
         divides_delay_cut_twice: false,
         median_inflection: false,
-        least_damping_of_cut: 0.1,
+        min_damping_of_cut: 0.1,
         multiplicative_increase: 0.02,
         cautious_round_trips: 100.0,
-        cautious_least_rtt: Duration::from_millis(25),
+        cautious_min_rtt: Duration::from_millis(25),
         in_flight_headroom: 1.5,
         bounded_at_largest: false,
     },
@@ -198,15 +198,15 @@ const REFERENCE: Rules = Rules {
         segment: None,
         min_bytes: 0.0,
         min_segments: 2.0,
-        least_segments_anew: 3.0,
+        min_segments_anew: 3.0,
         reaction_interval: Duration::from_millis(30),
         defers: false,
         divides_delay_cut_twice: true,
         median_inflection: true,
-        least_damping_of_cut: 0.25,
+        min_damping_of_cut: 0.25,
         multiplicative_increase: 0.05,
         cautious_round_trips: 200.0,
-        cautious_least_rtt: Duration::ZERO,
+        cautious_min_rtt: Duration::ZERO,
         in_flight_headroom: 2.0,
         bounded_at_largest: true,
     },

@@ -137,8 +137,8 @@ impl Sqp {
         let (delta, reward) = (self.options.step.as_bps_f64(), self.options.reward);
         let stepped = step(self.bandwidth, self.sample, delta, reward);
         let bound = |rate: Rate| rate.as_bps_f64().max(1.0) / self.options.target_factor;
-        let least = bound(self.limits.min);
-        self.bandwidth = stepped.min(bound(self.limits.max)).max(least);
+        let min = bound(self.limits.min);
+        self.bandwidth = stepped.min(bound(self.limits.max)).max(min);
     }
 }
 

@@ -27,14 +27,14 @@ const MIN_SPAN_SECS: f64 = 1e-6;
 
 /// The least one-way delay of a window that follows the round-trip time.
 #[derive(Debug, Clone)]
-pub(super) struct LeastDelay {
+pub(super) struct MinDelay {
     smoothed_rtt: Option<Duration>,
     floor: Duration,
     /// Oldest first; the delays grow.
     kept: VecDeque<(Instant, Duration)>,
 }
 
-impl LeastDelay {
+impl MinDelay {
     pub(super) fn new(frame_interval: Duration) -> Self {
         Self {
             smoothed_rtt: None,
@@ -196,13 +196,13 @@ impl Trains {
 #[derive(Debug, Clone)]
 pub(crate) struct Sampler {
     trains: Trains,
-    min_delay: LeastDelay,
+    min_delay: MinDelay,
 }
 
 impl Sampler {
     pub(crate) fn new(frame_interval: Duration) -> Self {
         let trains = Trains::new(frame_interval);
-        Self { trains, min_delay: LeastDelay::new(frame_interval) }
+        Self { trains, min_delay: MinDelay::new(frame_interval) }
     }
 
     /// Frames come at this interval from now on.
@@ -219,7 +219,7 @@ impl Sampler {
         self.min_delay.on_round_trip(rtt);
     }
 
-    pub(super) fn min_delay(&self) -> &LeastDelay {
+    pub(super) fn min_delay(&self) -> &MinDelay {
         &self.min_delay
     }
 
@@ -283,8 +283,8 @@ mod tests {
     }
 
     fn sample(train: Option<Train>, target: Option<u64>) -> f64 {
-        let least = Duration::from_micros(ONE_WAY);
-        train.and_then(|train| train.sample(least, target.map(Bytes::new))).unwrap_or(0.0)
+        let min = Duration::from_micros(ONE_WAY);
+        train.and_then(|train| train.sample(min, target.map(Bytes::new))).unwrap_or(0.0)
     }
 
     #[test]
@@ -353,21 +353,21 @@ mod tests {
     fn the_least_delay_is_forgotten_after_two_round_trips() {
         let ms = Duration::from_millis;
         let at = |millis: i64| Instant::ZERO + ms(millis);
-        let mut least = LeastDelay::new(ms(10));
-        assert_eq!(least.window(), ms(20));
-        least.on_round_trip(ms(50));
-        assert_eq!(least.window(), ms(100));
-        least.insert(at(0), ms(5));
-        least.insert(at(50), ms(8));
-        least.insert(at(100), ms(20));
-        assert_eq!(least.get(), Some(ms(5)));
-        least.insert(at(101), ms(20));
-        assert_eq!(least.get(), Some(ms(8)));
+        let mut delay = MinDelay::new(ms(10));
+        assert_eq!(delay.window(), ms(20));
+        delay.on_round_trip(ms(50));
+        assert_eq!(delay.window(), ms(100));
+        delay.insert(at(0), ms(5));
+        delay.insert(at(50), ms(8));
+        delay.insert(at(100), ms(20));
+        assert_eq!(delay.get(), Some(ms(5)));
+        delay.insert(at(101), ms(20));
+        assert_eq!(delay.get(), Some(ms(8)));
         // The mean follows by an eighth: 50 + (90 - 50) / 8.
-        least.on_round_trip(ms(90));
-        assert_eq!(least.window(), ms(110));
-        least.insert(at(161), ms(30));
-        assert_eq!(least.get(), Some(ms(20)));
+        delay.on_round_trip(ms(90));
+        assert_eq!(delay.window(), ms(110));
+        delay.insert(at(161), ms(30));
+        assert_eq!(delay.get(), Some(ms(20)));
     }
 
     /// What a sampler says of trains of four packets, the first of which met so much queue; the fourth may be missing.

@@ -30,7 +30,7 @@ pub struct Model {
     judged: (f64, f64),
     smoothed: f64,
     /// When acknowledged, and the round trip: the growing values of 10 s, and of half a round trip.
-    least: VecDeque<(f64, f64)>,
+    min: VecDeque<(f64, f64)>,
     standing: VecDeque<(f64, f64)>,
 }
 
@@ -58,17 +58,17 @@ impl Model {
             held: 0,
             judged: (0.0, 10.0),
             smoothed: rtt,
-            least: VecDeque::new(),
+            min: VecDeque::new(),
             standing: VecDeque::new(),
         }
     }
 
     fn on_acknowledged(&mut self, now: f64, trip: f64) {
         self.smoothed += (trip - self.smoothed) / 8.0;
-        insert(&mut self.least, now, trip, 10.0);
+        insert(&mut self.min, now, trip, 10.0);
         insert(&mut self.standing, now, trip, self.smoothed / 2.0);
         let standing = self.standing[0].1;
-        let below = self.window * DELTA * (standing - self.least[0].1) <= standing;
+        let below = self.window * DELTA * (standing - self.min[0].1) <= standing;
         if self.slow_start && below {
             self.window += 1.0;
             return;
@@ -80,8 +80,8 @@ impl Model {
         if below != self.upwards && self.velocity > 1.0 {
             self.turn(below);
         }
-        let most = if below { 1.0 } else { 0.5 };
-        let step = (self.velocity / (DELTA * self.window)).min(most);
+        let max = if below { 1.0 } else { 0.5 };
+        let step = (self.velocity / (DELTA * self.window)).min(max);
         self.window = (self.window + if below { step } else { -step }).max(2.0);
     }
 

@@ -67,10 +67,10 @@ fn a_decrease_leaves_its_share_of_what_arrives() {
         network.add(controller("gcc", &[("backoff", backoff)]), 0.0, 0.0);
         network.run_until(60.0);
         let settled = network.flows[0].targets.iter().filter(|(at, _)| *at > secs(5.0));
-        let least = settled.map(|(_, rate)| rate.as_mbps_f64()).fold(f64::INFINITY, f64::min);
+        let min = settled.map(|(_, rate)| rate.as_mbps_f64()).fold(f64::INFINITY, f64::min);
         // What arrives while the queue grows is what the link carries, but for the packets at a window's ends.
         let expected = share * 20.0 - 0.005;
-        assert!((least / expected - 1.0).abs() < 0.02, "{backoff} {least}");
+        assert!((min / expected - 1.0).abs() < 0.02, "{backoff} {min}");
     }
 }
 

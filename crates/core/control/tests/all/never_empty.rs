@@ -84,9 +84,9 @@ fn nobody_does_beside_who_fills_the_queue_whatever_happens() {
     assert_eq!(failures(beside_what_fills_it, 0.0), Vec::<String>::new());
     // GCC's rule goes down to a tenth lost. Salsify's frames leave as bursts and lose more; it is at its least bitrate, 1 Mb/s.
     // Pudica loses 0.09 to 0.17 by where between its frames those of the other are, and 0.13 here.
-    for (name, most) in [("pudica", 0.15), ("salsify", 0.2), ("sqp", 0.2)] {
+    for (name, max) in [("pudica", 0.15), ("salsify", 0.2), ("sqp", 0.2)] {
         let (share, received) = lost_share(beside_what_fills_it(name, &[GUARD]));
-        assert!((0.02..most).contains(&share) && received > 0.8, "{name} {share} {received}");
+        assert!((0.02..max).contains(&share) && received > 0.8, "{name} {share} {received}");
     }
 }
 

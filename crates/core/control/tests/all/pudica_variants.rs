@@ -64,7 +64,7 @@ fn each_estimate_has_its_native_pace() {
 
 #[test]
 fn a_held_bitrate_is_held_and_its_share_of_the_link_is_found() {
-    for (options, least, most) in [
+    for (options, min, max) in [
         (&[][..], 0.48, 0.53),
         (&[("pace", "burst")], 0.48, 0.53),
         (&[("bur", "sqp")], 0.5, 0.53), // it cannot show less than one over its pace
@@ -76,7 +76,7 @@ fn a_held_bitrate_is_held_and_its_share_of_the_link_is_found() {
         network.add(controller("pudica", &options), 0.0, 0.0);
         network.run_until(10.0);
         let ratio = network.flows[0].observed("bur_corrected");
-        assert!((least..most).contains(&ratio), "{options:?} {ratio}");
+        assert!((min..max).contains(&ratio), "{options:?} {ratio}");
         network.run_until(15.0);
         let flow = &network.flows[0];
         assert!(flow.frames.iter().all(|frame| frame.target == Rate::from_mbps(10)));
@@ -128,9 +128,9 @@ fn adaptive_pace_and_probes_together_are_nearest_to_the_true_ratio() {
         (0.7, &[("probes", "0"), ("pace", "burst")], -0.42, -0.32),
         (0.9, &[("probes", "0"), ("pace", "burst")], -0.52, -0.4),
     ];
-    for (share, options, least, most) in cases {
+    for (share, options, min, max) in cases {
         let error = median_error(share, options);
-        assert!((least..most).contains(&error), "{share} {options:?} {error}");
+        assert!((min..max).contains(&error), "{share} {options:?} {error}");
     }
 }
 

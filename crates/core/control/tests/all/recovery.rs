@@ -21,8 +21,9 @@ struct Promise {
     /// Seconds after a blackout of the path, then of feedback, until a second's mean is 12 Mb/s.
     after_path: std::ops::Range<f64>,
     after_feedback: std::ops::Range<f64>,
-    /// Seconds after lies until it is `share` of the capacity.
+    /// Seconds after lies until it is `share` of the capacity, and the same where one kind follows another.
     after_lies: f64,
+    after_sequence: f64,
     share: f64,
     /// The longest queue in ms that 95 % of frames meet once it is back.
     queue: f64,
@@ -52,7 +53,10 @@ fn promise((name, options): Variant) -> Promise {
     };
     // A level at QTH is not stable once something was lost (`nada.rs`): it cycles into the buffer.
     let queue = if options.contains(&("priority", "2")) { 200.0 } else { 120.0 };
-    Promise { notice, after_path, after_feedback, after_lies, share, queue }
+    // What arrived at the last overuse stays for its capacity where it is halved or loses afterwards, as in libwebrtc: below that it
+    // grows by 40 kb/s in a second.
+    let after_sequence = if name == "gcc" { 300.0 } else { after_lies };
+    Promise { notice, after_path, after_feedback, after_lies, after_sequence, share, queue }
 }
 
 fn within<T: PartialOrd + std::fmt::Debug>(
@@ -112,8 +116,8 @@ fn blackout(variant: Variant, of_feedback: bool) -> Result<(), String> {
     within("ms of queue after", 0.0..promised.queue, queue)
 }
 
-/// From second 2 on each of `lies` for a second and a half, then the truth.
-fn lied_to(variant: Variant, lies: &[Lie], seed: u64) -> Result<(), String> {
+/// From second 2 on each of `lies` for a second and a half, then the truth for so many seconds.
+fn lied_to(variant: Variant, lies: &[Lie], seed: u64, patience: f64) -> Result<(), String> {
     let promised = promise(variant);
     let end = 2.0 + 1.5 * lies.len() as f64;
     let mut network = Network::usual();
@@ -130,11 +134,11 @@ fn lied_to(variant: Variant, lies: &[Lie], seed: u64) -> Result<(), String> {
         }
     }));
     network.add(controller(variant.0, variant.1), 0.0, 0.0);
-    let settled = end + promised.after_lies;
+    let settled = end + patience;
     network.run_until(settled + 4.0);
     let flow = &network.flows[0];
     let wanted = 20.0 * promised.share;
-    within("seconds", 0.0..promised.after_lies, seconds_until(flow, end, wanted))?;
+    within("seconds", 0.0..patience, seconds_until(flow, end, wanted))?;
     within("Mb/s after", 0.9 * wanted..20.1, flow.received_mbps(settled, settled + 4.0))
 }
 
@@ -189,9 +193,10 @@ fn frames_below_a_packet_are_no_trap() {
 #[test]
 fn no_lie_is_believed_for_ever() {
     for lie in LIES {
-        let failed = failures(|variant| lied_to(variant, &[lie, lie], 1));
+        let lied = |variant| lied_to(variant, &[lie, lie], 1, promise(variant).after_lies);
+        let failed = failures(lied);
         assert_eq!(failed, Vec::<String>::new(), "{lie:?}");
-        assert!(lied_to(TOO_LITTLE, &[lie], 1).is_err());
+        assert!(lied_to(TOO_LITTLE, &[lie], 1, 2.0).is_err());
     }
 }
 
@@ -204,7 +209,8 @@ proptest! {
         lies in prop::collection::vec(prop::sample::select(&LIES[..]), 1..6),
         seed in any::<u64>(),
     ) {
-        prop_assert_eq!(lied_to(variant, &lies, seed), Ok(()));
+        let patience = promise(variant).after_sequence;
+        prop_assert_eq!(lied_to(variant, &lies, seed, patience), Ok(()));
     }
 }
 
@@ -212,7 +218,7 @@ proptest! {
 #[test]
 fn a_fitting_constant_bitrate_passes_what_asks_for_no_reaction() {
     assert_eq!(blackout(FITTING, true), Ok(()));
-    assert_eq!(lied_to(FITTING, &[Lie::AllLost], 1), Ok(()));
+    assert_eq!(lied_to(FITTING, &[Lie::AllLost], 1, 2.0), Ok(()));
     let mut network = Network::usual();
     network.feedback_blackout = Some((secs(1.0), secs(2.0)));
     network.add(controller("nada", &[]), 0.0, 0.0);

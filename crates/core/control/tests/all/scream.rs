@@ -40,17 +40,16 @@ fn the_queue_follows_the_delay_target() {
 /// few of them (see below); with DCTCP's there are two to three times as many, at the same utilization.
 #[test]
 fn marks_above_a_threshold_keep_the_queue_below_it() {
-    for (threshold, least, most) in [(1, 0.68, 0.8), (4, 0.85, 0.95)] {
+    for (threshold, min, max) in [(1, 0.68, 0.8), (4, 0.85, 0.95)] {
         let mut network = Network::usual();
         network.path.mark_above = Some(Duration::from_millis(threshold));
         network.add(controller("scream", &[("ecn", "l4s")]), 0.0, 0.1);
         network.run_until(60.0);
         let flow = &network.flows[0];
         let utilization = flow.received_mbps(10.0, 60.0) / 20.0;
-        assert!((least..most).contains(&utilization), "{threshold} {utilization}");
+        assert!((min..max).contains(&utilization), "{threshold} {utilization}");
         assert!(flow.first_queueing_ms(10.0, 60.0, 0.95) < 1.0);
-        let longest =
-            network.path.queue_ms[1_000..].iter().fold(0.0, |most: f64, ms| most.max(*ms));
+        let longest = network.path.queue_ms[1_000..].iter().fold(0.0, |max: f64, ms| max.max(*ms));
         assert!(longest < threshold as f64 + 2.0, "{threshold} {longest}");
         let virtual_rtts = 60.0 / 0.025;
         let marks = flow.marked as f64 / virtual_rtts;

@@ -9,7 +9,7 @@ use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 
 const INTERVAL: i64 = 16_667;
 /// One way, the clocks' offset in it.
-const LEAST: i64 = 1_010_000;
+const MIN_ONE_WAY: i64 = 1_010_000;
 
 fn at(micros: i64) -> Instant {
     Instant::ZERO + Duration::from_micros(micros)
@@ -30,7 +30,7 @@ impl Stream {
         let mut stream = Self { controller: controller("pudica", &[]), frames: 0 };
         for _ in 0..200 {
             let packet = stream.send();
-            stream.report(packet, LEAST);
+            stream.report(packet, MIN_ONE_WAY);
         }
         stream
     }
@@ -53,7 +53,7 @@ impl Stream {
     /// When a packet arrives that takes so long, and when the sender can know.
     fn times(packet: &SentPacket, one_way: i64) -> (ReceiverInstant, Instant) {
         let sent = packet.sent.as_nanos() / 1_000;
-        (arrival(sent + one_way), at(sent + one_way - LEAST + 20_000))
+        (arrival(sent + one_way), at(sent + one_way - MIN_ONE_WAY + 20_000))
     }
 
     fn report(&mut self, packet: SentPacket, one_way: i64) {
@@ -90,7 +90,7 @@ fn a_frame_that_is_being_encoded_serves_no_fallback_that_is_called_for_meanwhile
         stream.controller.on_notice(now, &Notice::Captured);
     };
     capture(&mut stream);
-    stream.tell_ahead(late, LEAST + 20_000);
+    stream.tell_ahead(late, MIN_ONE_WAY + 20_000);
     stream.send();
     let share = lowered(before, stream.target());
     assert!((0.149..0.151).contains(&share), "it was captured with the old target: {share}");
@@ -105,13 +105,13 @@ fn a_late_frame_lowers_the_next_as_soon_as_it_is_told_of() {
         let mut stream = Stream::begun();
         let before = stream.target();
         let packet = stream.send();
-        stream.tell_ahead(packet, LEAST + late);
+        stream.tell_ahead(packet, MIN_ONE_WAY + late);
         let share = lowered(before, stream.target());
         assert!((expected - 0.001..=expected + 0.001).contains(&share), "{late} us: {share}");
         // Its packets say the same later: it has had its fallback, which a frame has served.
         stream.send();
         let before = stream.target();
-        stream.report(packet, LEAST + late);
+        stream.report(packet, MIN_ONE_WAY + late);
         assert!(lowered(before, stream.target()) <= 0.02, "{late} us: twice");
     }
 }
@@ -122,7 +122,7 @@ fn without_that_the_packets_lower_it() {
     let packet = stream.send();
     stream.send();
     let before = stream.target();
-    stream.report(packet, LEAST + 20_000);
+    stream.report(packet, MIN_ONE_WAY + 20_000);
     let share = lowered(before, stream.target());
     assert!((0.1..=0.2).contains(&share), "{share}");
 }
@@ -131,11 +131,11 @@ fn without_that_the_packets_lower_it() {
 fn what_was_reported_already_or_never_sent_changes_nothing() {
     let mut stream = Stream::begun();
     let packet = stream.send();
-    stream.report(packet, LEAST);
+    stream.report(packet, MIN_ONE_WAY);
     let before = stream.target();
-    stream.tell_ahead(packet, LEAST + 50_000);
+    stream.tell_ahead(packet, MIN_ONE_WAY + 50_000);
     let mut strange = packet;
     strange.frame = FrameId(9_999);
-    stream.tell_ahead(strange, LEAST + 50_000);
+    stream.tell_ahead(strange, MIN_ONE_WAY + 50_000);
     assert_eq!(stream.target(), before);
 }

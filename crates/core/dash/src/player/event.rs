@@ -23,6 +23,7 @@ pub enum RequestKind {
 
 /// A request over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Request {
     /// Numbers rise from 0; those that the browser's cache answers are not sent.
     pub number: u64,
@@ -68,6 +69,7 @@ pub enum Fate {
 
 /// A segment's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Segment {
     /// Its request.
     pub request: u64,

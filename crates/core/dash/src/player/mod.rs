@@ -47,6 +47,7 @@ use transfer::Transfer;
 
 /// What a player shows of itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct PlayerState {
     /// How much there is to play.
     pub buffer: Duration,

@@ -192,8 +192,8 @@ impl Bola {
         self.current = level;
         let (Some(utility), Some((sent, over))) = (&self.utility, self.request) else { return };
         let at_request = situation.buffer + over.saturating_since(sent);
-        let most = (utility.max_buffer(level) - at_request.as_secs_f64()).max(0.0);
-        self.placeholder = (self.placeholder * PLACEHOLDER_KEPT).min(most);
+        let max = (utility.max_buffer(level) - at_request.as_secs_f64()).max(0.0);
+        self.placeholder = (self.placeholder * PLACEHOLDER_KEPT).min(max);
         if replacement {
             self.placeholder += situation.segment.as_secs_f64();
         }

@@ -78,10 +78,10 @@ impl Largest {
         self.packets += 1;
         if let Some(one) = self.counts.iter_mut().find(|one| one.0 == size) {
             one.1 += 1;
-        } else if let Some(least) = self.counts.iter_mut().min_by_key(|one| one.0)
-            && size > least.0
+        } else if let Some(smallest) = self.counts.iter_mut().min_by_key(|one| one.0)
+            && size > smallest.0
         {
-            *least = (size, 1);
+            *smallest = (size, 1);
         }
     }
 

@@ -99,8 +99,7 @@ fn place_for_new<T>(
         None => (1, Instant::ZERO),
         Some(slot) => (2 + u8::from(keep(&slot.value) && !forgotten(slot.seen)), slot.seen),
     };
-    let least = ways.iter().enumerate().min_by_key(|(_, way)| worth(way));
-    least.map_or(0, |(place, _)| place)
+    (0..ways.len()).min_by_key(|&place| worth(&ways[place])).unwrap_or(0)
 }
 
 fn hash(seed: u64, header: &Header) -> u64 {

@@ -287,8 +287,8 @@ fn a_limit_is_of_flows_whose_windows_can_be_read() {
     assert_eq!(seen.data.limit(header, 9000), None);
     seen.data.shift = Shift::Known(3);
     let limit = seen.data.limit(header, 9000).expect("it can be read");
-    let least = u64::from(2 * MSS);
-    assert_eq!((limit.wanted, limit.least, limit.shift), (9000, least, 3));
+    let min = u64::from(2 * MSS);
+    assert_eq!((limit.wanted, limit.min, limit.shift), (9000, min, 3));
     assert_eq!(limit.highest, number(2));
     assert_eq!(Seen::new(Shift::Known(3)).data.limit(header, 9000), None, "nothing has passed");
 }

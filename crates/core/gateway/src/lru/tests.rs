@@ -10,13 +10,13 @@ struct Simple {
 }
 
 impl Simple {
-    fn find_or_insert(&mut self, most: usize, key: u8, new: u32) -> u32 {
+    fn find_or_insert(&mut self, max: usize, key: u8, new: u32) -> u32 {
         if let Some(at) = self.all.iter().position(|one| one.0 == key) {
             let one = self.all.remove(at);
             self.all.push(one);
             return one.1;
         }
-        if self.all.len() >= most {
+        if self.all.len() >= max {
             let first = self.all.iter().position(|one| !one.2).unwrap_or(0);
             self.all.remove(first);
         }
@@ -55,13 +55,13 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn it_is_the_simple_form(most in 0..9_usize, steps in prop::collection::vec(step(), 0..200)) {
-        let (mut table, mut simple) = (LruMap::new(most), Simple::default());
+    fn it_is_the_simple_form(max in 0..9_usize, steps in prop::collection::vec(step(), 0..200)) {
+        let (mut table, mut simple) = (LruMap::new(max), Simple::default());
         for (number, step) in (0..).zip(steps) {
             match step {
                 Step::Use(key) => {
                     let place = table.find_or_insert(key, || number);
-                    let expected = simple.find_or_insert(most.max(1), key, number);
+                    let expected = simple.find_or_insert(max.max(1), key, number);
                     prop_assert_eq!(*table.at(place), expected);
                 }
                 Step::Protect(key, is) => {

@@ -157,8 +157,8 @@ fn beside_an_upload(sends: bool, on_its_way: i64) -> Option<Duration> {
 
 #[test]
 fn what_acknowledgments_wait_behind_an_upload_is_no_queue_in_front_of_the_home() {
-    let most = Duration::from_millis(1);
-    assert!(beside_an_upload(true, 0).is_some_and(|told| told <= most));
+    let max = Duration::from_millis(1);
+    assert!(beside_an_upload(true, 0).is_some_and(|told| told <= max));
     // The twins: it is the data that waits; and nobody sends, so that the loop is believed.
     assert_eq!(beside_an_upload(true, 30), Some(Duration::from_millis(30)));
     assert_eq!(beside_an_upload(false, 0), Some(Duration::from_millis(30)));
@@ -179,8 +179,8 @@ fn the_queue_is_seen_many_times_in_a_loop() {
             let echo = (now - 80) as u32;
             queue.on_segment(at(now + grown), true, &segment(1, true, (0, echo), sequence));
             if let Some(wait) = queue.take_wait() {
-                let least = Duration::from_millis((grown - 3).max(0));
-                assert!((least..=Duration::from_millis(grown)).contains(&wait), "{wait}");
+                let min = Duration::from_millis((grown - 3).max(0));
+                assert!((min..=Duration::from_millis(grown)).contains(&wait), "{wait}");
                 told += 1;
             }
         }

@@ -208,8 +208,8 @@ fn datagrams_that_are_late_make_no_loops() {
         let believed: Vec<_> = told.iter().filter(|told| told.1).map(|told| told.0).collect();
         assert!(believed.len() > 60, "{late:?}: {}", believed.len());
         // What a late one carries may end a loop, later by as much.
-        let most = PATH.server + PATH.spacing + late.1;
-        let near = |looped: &i64| (PATH.server..=most).contains(looped);
+        let max = PATH.server + PATH.spacing + late.1;
+        let near = |looped: &i64| (PATH.server..=max).contains(looped);
         assert!(believed.iter().all(near), "{late:?}: {believed:?}");
     }
 }

@@ -243,29 +243,29 @@ impl Control {
         self.window = (self.window + change).max(MIN_SEGMENTS * segment);
     }
 
-    /// Lines 2 to 18 of algorithm 4, or algorithm 3; gives what the flow leaves of its share. `most`, which is not below that, is
+    /// Lines 2 to 18 of algorithm 4, or algorithm 3; gives what the flow leaves of its share. `max`, which is not below that, is
     /// what a flow may have that does not use it.
     pub(super) fn share(
         &mut self,
-        (split, most): (f64, f64),
+        (split, max): (f64, f64),
         margin: f64,
         config: &VoapConfig,
     ) -> f64 {
         let redistribution = config.redistribution;
         let oversize = match config.newcomers {
             Newcomers::LeftAlone => OVERSIZE,
-            Newcomers::Admitted if most > split => SLOW_START_TWICE,
+            Newcomers::Admitted if max > split => SLOW_START_TWICE,
             Newcomers::Admitted => SLOW_START,
         };
         let estimate = self.estimate.unwrap_or(self.window);
         let oversized = (oversize * estimate).max(estimate + margin);
         self.in_need = redistribution && (self.used_up || estimate > split);
         let is_limited = !self.in_need && redistribution;
-        if !is_limited || most <= split && oversized > split {
+        if !is_limited || max <= split && oversized > split {
             self.window = f64::midpoint(self.window, split);
             return 0.0;
         }
-        self.window = oversized.min(most);
+        self.window = oversized.min(max);
         (split - self.window).max(0.0)
     }
 

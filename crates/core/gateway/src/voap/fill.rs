@@ -101,13 +101,13 @@ impl Voap {
             && let Some(aim) = self.aim(now, alpha, beta, pair)
         {
             let bytes = rate * (aim - self.measured).as_secs_f64();
-            let most = self.most_growth(rate);
-            self.change(now, bytes.min(most));
+            let max = self.max_growth(rate);
+            self.change(now, bytes.min(max));
         }
     }
 
     /// By how many bytes all windows together may grow at once.
-    fn most_growth(&mut self, rate: f64) -> f64 {
+    fn max_growth(&mut self, rate: f64) -> f64 {
         if !self.grows_gently {
             return f64::INFINITY;
         }
@@ -179,8 +179,8 @@ impl Voap {
         for data in self.active() {
             let segment = f64::from(data.segment_size());
             let whole = bytes > 0.0 && !gently;
-            let least = if whole { segment } else { f64::NEG_INFINITY };
-            data.state.grow((bytes * data.state.window() / total).max(least), segment);
+            let min = if whole { segment } else { f64::NEG_INFINITY };
+            data.state.grow((bytes * data.state.window() / total).max(min), segment);
         }
         // Also where nothing comes, so that nothing can be cut: what is being emptied has an end.
         if bytes <= 0.0 {

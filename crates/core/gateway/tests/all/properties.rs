@@ -109,16 +109,16 @@ proptest! {
     /// A flood of flows leaves room for the established, and takes no more memory than it may.
     #[test]
     fn the_table_is_bounded_and_keeps_what_is_established(
-        most in 2usize..20,
+        max in 2usize..20,
         flood in prop::collection::vec(1000u16..60_000, 1..200),
     ) {
-        let mut table = FlowTable::<()>::with_capacity(most);
+        let mut table = FlowTable::<()>::with_capacity(max);
         let mut now = Instant::ZERO;
         handshake(&mut table, 7, Some(9), Some(5));
         for port in flood {
             now += Duration::from_micros(10);
             table.pass(now, true, &mut bare(header(port)), |_| None);
-            prop_assert!(table.len() <= most);
+            prop_assert!(table.len() <= max);
         }
         let shifts: Vec<_> = table
             .directions()
@@ -194,5 +194,5 @@ fn follow(shift: u8, window: u16, steps: &[(u32, u64, Option<u64>)]) -> u8 {
         now += Duration::from_millis(millis as i64);
     }
     let of_data = |(header, _): &(Header, _)| header.source == self::header(1).source;
-    table.directions().find(of_data).map_or(0, |(_, data)| data.shift().least())
+    table.directions().find(of_data).map_or(0, |(_, data)| data.shift().min())
 }

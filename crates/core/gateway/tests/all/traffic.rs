@@ -89,11 +89,11 @@ pub fn both(one: Vec<Packet>, other: Vec<Packet>) -> Vec<Packet> {
 }
 
 /// Each packet up to so much later, but none before one that left earlier.
-pub fn jittered(packets: Vec<Packet>, most: f64) -> Vec<Packet> {
+pub fn jittered(packets: Vec<Packet>, max: f64) -> Vec<Packet> {
     let mut draws = Draws(5);
     let mut last = 0.0_f64;
     let late = |(at, size, direction): Packet| {
-        last = last.max(at + most * draws.uniform());
+        last = last.max(at + max * draws.uniform());
         (last, size, direction)
     };
     packets.into_iter().map(late).collect()

@@ -206,8 +206,8 @@ fn windows_of_any_unit() {
             let mut home = Home::new(vec![scaled(shift)], voap(mended()));
             home.path().attached = at(attached);
             home.run_until(60.0);
-            let most = if shift == 0 { own.total(45.0, 60.0) } else { 13.2 };
-            within(home.total(45.0, 60.0) / most, 0.99..1.01);
+            let max = if shift == 0 { own.total(45.0, 60.0) } else { 13.2 };
+            within(home.total(45.0, 60.0) / max, 0.99..1.01);
             within(home.wait(0.98, 45.0, 60.0), -0.1..15.0);
         }
     }

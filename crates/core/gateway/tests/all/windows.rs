@@ -154,8 +154,8 @@ fn the_right_edge_stays_where_data_has_passed() {
     for acknowledged in 1..=10 {
         let window = u32::from(wire.pass(ack(acknowledged), Some(u64::from(5 * MSS)))) * 8;
         let edge = acknowledged * MSS + window;
-        let least = 10.max(acknowledged + 5) * MSS;
-        assert!((least..least + 8).contains(&edge), "{acknowledged}: {edge} of {least}");
+        let min = 10.max(acknowledged + 5) * MSS;
+        assert!((min..min + 8).contains(&edge), "{acknowledged}: {edge} of {min}");
     }
 }
 

@@ -128,8 +128,8 @@ impl Constrained {
             _ => (FILL, FILL_DEVIATION),
         };
         self.steady = !up && !down;
-        let least = if key_frame { self.min_key_frame } else { 1.0 };
-        let size = (holds * self.fill(mean, deviation)).round().max(least);
+        let min = if key_frame { self.min_key_frame } else { 1.0 };
+        let size = (holds * self.fill(mean, deviation)).round().max(min);
         self.calibrator.on_frame(size, buffer, share, key_frame);
         Bytes::from_f64(size)
     }

@@ -74,7 +74,7 @@ pub enum EncoderCalibration {
 
 impl EncoderCalibration {
     /// The most that a frame may have of its share of the target.
-    const fn most(self) -> f64 {
+    const fn max(self) -> f64 {
         match self {
             Self::Budget => 1.0,
             Self::Mean => HEADROOM,

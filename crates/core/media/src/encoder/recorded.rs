@@ -70,9 +70,9 @@ impl Recorded {
             EncoderCalibration::Budget => 0.0,
             EncoderCalibration::Mean => self.debt.repaid(budget, MAX_REPAID),
         };
-        let most = budget * self.calibration.most().min((1.0 + MAX_LEAD - self.lead).max(1.0));
-        let size = (wanted * (1.0 + repaid)).min(most);
-        self.debt.add(ordinary.min(most) - size);
+        let max = budget * self.calibration.max().min((1.0 + MAX_LEAD - self.lead).max(1.0));
+        let size = (wanted * (1.0 + repaid)).min(max);
+        self.debt.add(ordinary.min(max) - size);
         self.lead = (self.lead + size / budget.max(1.0) - 1.0).max(0.0);
         self.place = self.next_place();
         size

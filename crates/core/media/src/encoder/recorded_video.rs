@@ -21,6 +21,7 @@ use thiserror::Error;
 
 /// Why a frame table cannot be played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RecordedVideoError {
     /// Playback needs frames that refer to the previous one.
     #[error("the recording holds key frames only, at least in one rung")]
@@ -157,7 +158,7 @@ impl PlayableRung {
             EncoderCalibration::Budget => size,
             EncoderCalibration::Mean => size / self.filled,
         };
-        size.min(calibration.most() * self.budget)
+        size.min(calibration.max() * self.budget)
     }
 }
 

@@ -67,10 +67,10 @@ impl Calibrator {
     pub fn buffer(&self, share: f64, budget: f64) -> f64 {
         let repaid = self.debt.repaid(share, MAX_REPAID);
         let peak = self.fills.iter().copied().fold(MIN_PEAK, f64::max);
-        let most = budget / peak;
+        let max = budget / peak;
         // Far below the last frame's buffer, the encoder's forecast is worse.
-        let most = if most < self.last * STEP { most / STEP_MARGIN } else { most };
-        (share / self.mean_fill * (1.0 + repaid)).min(most)
+        let max = if max < self.last * STEP { max / STEP_MARGIN } else { max };
+        (share / self.mean_fill * (1.0 + repaid)).min(max)
     }
 
     /// How full frames are at the mean.

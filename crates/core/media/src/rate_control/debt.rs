@@ -22,17 +22,17 @@ impl Debt {
         remember(&mut self.lacks, bytes, DEBT_FRAMES);
     }
 
-    /// What is to be added to the next frame, as a part of its `share`; at most `most` either way.
+    /// What is to be added to the next frame, as a part of its `share`; at most `max` either way.
     #[must_use]
-    pub fn repaid(&self, share: f64, most: f64) -> f64 {
+    pub fn repaid(&self, share: f64, max: f64) -> f64 {
         let debt: f64 = self.lacks.iter().sum();
-        (debt / REPAID_OVER / share.max(1.0)).clamp(-most, most)
+        (debt / REPAID_OVER / share.max(1.0)).clamp(-max, max)
     }
 }
 
-/// Appends a value, and forgets the oldest of more than `most`.
-pub(super) fn remember(values: &mut VecDeque<f64>, value: f64, most: usize) {
-    if values.len() == most {
+/// Appends a value, and forgets the oldest of more than `max`.
+pub(super) fn remember(values: &mut VecDeque<f64>, value: f64, max: usize) {
+    if values.len() == max {
         values.pop_front();
     }
     values.push_back(value);

@@ -7,6 +7,7 @@ use gameway_units::{Bytes, Duration, Rate};
 /// Why a stream cannot have such bitrates.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {why}")]
+#[non_exhaustive]
 pub struct BitrateError {
     /// Which bound is wrong: "min_bitrate" or "max_bitrate".
     pub key: &'static str,
@@ -62,13 +63,13 @@ mod tests {
         assert_eq!(check(1, highest), Ok(()));
         assert_eq!(check(1, highest + 1), Err("max_bitrate"));
         // Half the frames, half the rate; of none counts as of one.
-        let most = |frames_per_second| {
+        let max_megabits = |frames_per_second| {
             let rate = |megabits| Rate::from_mbps(megabits);
             let fits = |megabits: &u64| {
                 check_bitrates(rate(1), rate(*megabits), frames_per_second, payload).is_ok()
             };
             (1..3_000).take_while(fits).last().unwrap_or(0)
         };
-        assert_eq!([60, 30, 1, 0].map(most), [1_747, 873, 29, 29]);
+        assert_eq!([60, 30, 1, 0].map(max_megabits), [1_747, 873, 29, 29]);
     }
 }

@@ -40,15 +40,15 @@ fn a_frame_cut_elsewhere_keeps_its_packets() {
     assert_eq!(train.payload(), Bytes::new(2_030));
     assert_eq!(train.wire_size(), Bytes::new(2_030 + 2 * 1_202 + 5 * 70));
     assert_eq!(train.repair_size(), Bytes::new(2 * (1_202 + 70)));
-    let most = usize::from(MAX_MEDIA_PACKETS);
+    let max = usize::from(MAX_MEDIA_PACKETS);
     for (packets, media, fits) in [
         (0, 0, false),
         (1, 0, false),
         (1, 2, false),
         (4, 2, true),
         (5, 2, false),
-        (2 * most, most, true),
-        (most + 1, most + 1, false),
+        (2 * max, max, true),
+        (max + 1, max + 1, false),
     ] {
         let train = Train::of_packets(vec![1; packets], media, overhead);
         assert_eq!(train.is_some(), fits, "{packets} of which {media} media");
@@ -64,11 +64,11 @@ proptest! {
             packets.iter().filter(|p| !p.repair).map(|p| u64::from(p.payload)).collect();
         prop_assert_eq!(media.iter().sum::<u64>(), payload);
         prop_assert_eq!(media.len(), usize::from(train.media_packets()));
-        let (least, most) = (media.iter().min().unwrap(), media.iter().max().unwrap());
-        prop_assert!(most - least <= 1 && *most <= MAX_PAYLOAD.get());
+        let (min, max) = (media.iter().min().unwrap(), media.iter().max().unwrap());
+        prop_assert!(max - min <= 1 && *max <= MAX_PAYLOAD.get());
         prop_assert!((payload.div_ceil(1_200)) == media.len() as u64, "no more packets than needed");
         let repair = packets.iter().skip(media.len());
-        prop_assert!(repair.clone().all(|p| p.repair && u64::from(p.payload) == *most));
+        prop_assert!(repair.clone().all(|p| p.repair && u64::from(p.payload) == *max));
         prop_assert_eq!(repair.clone().count() as u64, (media.len() as u64 * share).div_ceil(100));
         let of_repair: u64 = repair.map(|p| u64::from(p.payload) + 48).sum();
         prop_assert_eq!(train.repair_size(), Bytes::new(of_repair));

@@ -5,6 +5,7 @@ use gameway_units::{Bytes, Duration, Instant};
 
 /// What a network notes in each of its packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Journey {
     /// When it was sent.
     pub came: Instant,

@@ -76,7 +76,7 @@ impl<P> DropTail<P> {
         P: PathPacket,
     {
         next.packet.ecn().is_capable()
-            && self.mark_above.is_some_and(|most| now - next.enqueued > most)
+            && self.mark_above.is_some_and(|max| now - next.enqueued > max)
     }
 }
 

@@ -91,8 +91,8 @@ impl Backlog {
     /// Whether no more than `limit` waits.
     fn is_within(self, limit: Limit) -> bool {
         match limit {
-            Limit::Bytes(most) => self.bytes <= most,
-            Limit::Packets(most) => self.packets <= most,
+            Limit::Bytes(max) => self.bytes <= max,
+            Limit::Packets(max) => self.packets <= max,
         }
     }
 

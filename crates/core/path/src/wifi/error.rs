@@ -4,6 +4,7 @@ use gameway_units::Ratio;
 
 /// Why a medium cannot be.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WifiError {
     /// No rate of 802.11g.
     #[error("rate: 802.11g has no {0} Mb/s; allowed are 6, 9, 12, 18, 24, 36, 48 and 54 Mb/s")]

@@ -105,7 +105,7 @@ impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
         same_receiver: impl Fn(&P, &P) -> bool,
         dropped: &mut Vec<Dropped<P>>,
     ) -> (Bytes, usize) {
-        let most = timing.config().aggregation.packets;
+        let max = timing.config().aggregation.packets;
         let mut bytes = Bytes::ZERO;
         let mut packets = 0;
         for taken in self.hand.iter_mut().filter(|taken| !taken.received) {
@@ -116,7 +116,7 @@ impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
             }
             (bytes, packets) = (with, packets + 1);
         }
-        while self.hand.len() < most {
+        while self.hand.len() < max {
             let room = timing.room(bytes);
             let first = self.hand.front().map(|first| &first.packet);
             let next = match (self.aside.take(), first) {

@@ -182,7 +182,7 @@ impl Timing {
     }
 
     fn reserves(&self, psdu: Bytes) -> bool {
-        self.config.rts_above.is_some_and(|most| psdu > most)
+        self.config.rts_above.is_some_and(|max| psdu > max)
     }
 
     /// What is on the air when a frame of this size meets another: the frame, or its RTS.

@@ -55,10 +55,10 @@ fn next(queue: &mut Airtime<Packet>) -> Option<Packet> {
 }
 
 /// The packets of a frame of at most so many, which takes so long for each packet.
-fn frame(queue: &mut Airtime<Packet>, most: usize, each: Duration) -> Vec<Packet> {
+fn frame(queue: &mut Airtime<Packet>, max: usize, each: Duration) -> Vec<Packet> {
     let Some(first) = next(queue) else { return Vec::new() };
     let mut all = vec![first];
-    while all.len() < most {
+    while all.len() < max {
         let more = queue.dequeue_beside(millis(0), &first, ROOM, &mut Vec::new());
         let Some(Dequeued { packet, .. }) = more else { break };
         all.push(packet);

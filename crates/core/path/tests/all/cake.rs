@@ -104,9 +104,9 @@ fn over_a_minute_what_leaves_is_the_bandwidth() {
 
 #[test]
 fn a_packet_counts_as_the_link_below_frames_it() {
-    let next = |size, overhead, least, cells| {
-        let (overhead, least) = (SignedBytes::new(overhead), Bytes::new(least));
-        let framing = Framing { overhead, least, cells };
+    let next = |size, overhead, min, cells| {
+        let (overhead, min) = (SignedBytes::new(overhead), Bytes::new(min));
+        let framing = Framing { overhead, min, cells };
         let bandwidth = Some(Rate::from_mbps(8));
         let mut queue = queue(CakeConfig { bandwidth, framing, ..shares_only() });
         fill(&mut queue, 1, Header::numbered(1), 2, size);
@@ -185,8 +185,8 @@ fn share_of_eight(isolation: Isolation, at_sender: bool, six: bool) -> f64 {
     }
     let sent = sent(&mut queue, 2_000_000);
     let of_eight: Vec<u64> = sent.iter().filter(|(flow, _)| **flow < 8).map(|(_, b)| *b).collect();
-    let (least, most) = (of_eight.iter().min().unwrap(), of_eight.iter().max().unwrap());
-    assert!(most - least < 15_000, "the flows of a host are equal: {sent:?}");
+    let (min, max) = (of_eight.iter().min().unwrap(), of_eight.iter().max().unwrap());
+    assert!(max - min < 15_000, "the flows of a host are equal: {sent:?}");
     of_eight.iter().sum::<u64>() as f64 / 2e6
 }
 

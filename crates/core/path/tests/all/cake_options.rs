@@ -69,9 +69,9 @@ fn four_tins_have_their_thresholds_and_best_effort_the_rest() {
 fn eight_tins_lend_downwards() {
     let eight = |dscps: &[&str]| shares(Diffserv::Eight, dscps);
     // Control has (7/8)^7 of the bandwidth, least latency (7/8)^6; what is left goes to the next below.
-    let least = 16.0 * [0.875; 6].iter().product::<f64>();
-    let control = least * 0.875;
-    near(&eight(&["cs6", "ef", "df"]), &[control, least, 16.0 - control - least]);
+    let latency = 16.0 * [0.875; 6].iter().product::<f64>();
+    let control = latency * 0.875;
+    near(&eight(&["cs6", "ef", "df"]), &[control, latency, 16.0 - control - latency]);
     near(&eight(&["cs6", "cs1"]), &[control, 16.0 - control]);
     // By precedence CS7 is the last of eight and 0 the first.
     let by_precedence = shares(Diffserv::Precedence, &["cs7", "df"]);

@@ -314,7 +314,7 @@ proptest! {
         steps in steps(),
         ecn in any::<bool>(),
         limit in prop_oneof![
-            (3000u64..90_000).prop_map(|most| Limit::Bytes(Bytes::new(most))),
+            (3000u64..90_000).prop_map(|max| Limit::Bytes(Bytes::new(max))),
             (1u64..200).prop_map(Limit::Packets),
         ],
     ) {
@@ -362,8 +362,8 @@ proptest! {
             let bytes = waiting.iter().map(|&number| sent[number as usize].wire_size()).sum();
             prop_assert_eq!(queue.backlog(), Backlog { bytes, packets: waiting.len() as u64 });
             match limit {
-                Limit::Bytes(most) => prop_assert!(bytes <= most),
-                Limit::Packets(most) => prop_assert!(waiting.len() as u64 <= most),
+                Limit::Bytes(max) => prop_assert!(bytes <= max),
+                Limit::Packets(max) => prop_assert!(waiting.len() as u64 <= max),
             }
         }
         prop_assert_eq!(gone.len() + waiting.len(), sent.len());

@@ -218,8 +218,8 @@ proptest! {
                 prop_assert!(before == 0 || queue.backlog().packets < before);
             }
             match limit {
-                Limit::Bytes(most) => prop_assert!(queue.backlog().bytes <= most),
-                Limit::Packets(most) => prop_assert!(queue.backlog().packets <= most),
+                Limit::Bytes(max) => prop_assert!(queue.backlog().bytes <= max),
+                Limit::Packets(max) => prop_assert!(queue.backlog().packets <= max),
             }
         }
         while queue.backlog().packets > 0 {

@@ -350,7 +350,7 @@ proptest! {
         flows in 1usize..8,
         ecn in any::<bool>(),
         limit in prop_oneof![
-            (3000u64..90_000).prop_map(|most| Limit::Bytes(Bytes::new(most))),
+            (3000u64..90_000).prop_map(|max| Limit::Bytes(Bytes::new(max))),
             (1u64..100).prop_map(Limit::Packets),
         ],
     ) {
@@ -393,8 +393,8 @@ proptest! {
                 gone.push(drop.packet.number);
             }
             match limit {
-                Limit::Bytes(most) => prop_assert!(queue.backlog().bytes <= most),
-                Limit::Packets(most) => prop_assert!(queue.backlog().packets <= most),
+                Limit::Bytes(max) => prop_assert!(queue.backlog().bytes <= max),
+                Limit::Packets(max) => prop_assert!(queue.backlog().packets <= max),
             }
         }
         prop_assert_eq!(queue.backlog(), Backlog::default());

@@ -49,7 +49,7 @@ fn classes_share_what_the_link_carries_in_cells() {
 #[test]
 fn small_packets_count_as_the_least_frame() {
     let ethernet =
-        LinkLayer { overhead: SignedBytes::new(38), least: Bytes::new(84), ..LinkLayer::default() };
+        LinkLayer { overhead: SignedBytes::new(38), min: Bytes::new(84), ..LinkLayer::default() };
     // 40 + 38 B count as 84, 1500 + 38 as 1540: entries of the table are for four bytes.
     near(carried(Some(ethernet), [40, 1500]), [4.0 * 40.0 / 84.0, 4.0 * 1500.0 / 1540.0]);
     let negative = LinkLayer { overhead: SignedBytes::new(-14), ..LinkLayer::default() };

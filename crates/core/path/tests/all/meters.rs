@@ -117,8 +117,8 @@ proptest! {
         for span in found {
             prop_assert!(span.busy >= Duration::ZERO && span.busy <= width);
             // A byte that is split by an edge may be counted in the later span.
-            let most = link.capacity_between(from, from + width) + Bytes::new(1);
-            prop_assert!(span.carried <= most, "{} of {most} from {from}", span.carried);
+            let max = link.capacity_between(from, from + width) + Bytes::new(1);
+            prop_assert!(span.carried <= max, "{} of {max} from {from}", span.carried);
             from += width;
         }
     }

@@ -193,7 +193,7 @@ fn a_queue_sized_in_time_follows_the_capacity() {
     let second = Instant::from_nanos(1_000_000_000);
     let steps = vec![(Instant::ZERO, Rate::from_mbps(12)), (second, Rate::from_mbps(24))];
     let size = QueueSize::Time(Duration::from_millis(10));
-    let most = |kind: usize, at: Instant| {
+    let max = |kind: usize, at: Instant| {
         let link = Link::steps(steps.clone()).unwrap();
         let queue = |limit| discipline(kind, limit);
         let mut path = Bottleneck::new(link, size, Duration::from_millis(16), queue);
@@ -205,7 +205,7 @@ fn a_queue_sized_in_time_follows_the_capacity() {
     };
     // 10 ms at 12 Mb/s are 15 000 B: ten packets wait and one is in transmission; then twice that.
     for kind in 0..6 {
-        assert_eq!((most(kind, Instant::ZERO), most(kind, second)), (Some(11), Some(21)), "{kind}");
+        assert_eq!((max(kind, Instant::ZERO), max(kind, second)), (Some(11), Some(21)), "{kind}");
     }
 }
 
@@ -285,9 +285,9 @@ fn half_normal_jitter_has_its_moments() {
         })
         .collect();
     let mean = delays.iter().sum::<f64>() / delays.len() as f64;
-    let most = delays.iter().copied().fold(0.0, f64::max);
+    let max = delays.iter().copied().fold(0.0, f64::max);
     assert!((3.89..4.0).contains(&mean), "{mean}");
-    assert!((14.0..=15.0).contains(&most), "{most}");
+    assert!((14.0..=15.0).contains(&max), "{max}");
 }
 
 /// Shares and means of buckets by count: three quarters from 0 to 10 us, a quarter from 40 us to 60 us.

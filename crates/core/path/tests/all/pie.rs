@@ -126,8 +126,8 @@ proptest! {
                 prop_assert_eq!(queue.backlog().packets, 0, "work-conserving");
             }
             match limit {
-                Limit::Bytes(most) => prop_assert!(queue.backlog().bytes <= most),
-                Limit::Packets(most) => prop_assert!(queue.backlog().packets <= most),
+                Limit::Bytes(max) => prop_assert!(queue.backlog().bytes <= max),
+                Limit::Packets(max) => prop_assert!(queue.backlog().packets <= max),
             }
         }
         out.extend(std::iter::from_fn(|| queue.dequeue(now, &mut Vec::new())).map(|next| next.packet));

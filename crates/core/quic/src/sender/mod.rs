@@ -271,8 +271,8 @@ impl Sender {
 
     /// Bytes that may be in flight.
     fn window(&self) -> u64 {
-        let least = MIN_WINDOW_DATAGRAMS * u64::from(self.config.max_datagram_size);
-        self.congestion.cwnd().get().max(least)
+        let min = MIN_WINDOW_DATAGRAMS * u64::from(self.config.max_datagram_size);
+        self.congestion.cwnd().get().max(min)
     }
 
     /// At which rate datagrams leave; without an RTT they are not paced.

@@ -139,21 +139,21 @@ fn acks_are_as_frequent_as_is_agreed() {
 #[test]
 fn a_window_is_paced() {
     let mut net = behind(Flow::bulk("cubic"), 4.0);
-    let (mut together, mut most, mut last) = (0, 0, Instant::ZERO);
+    let (mut together, mut max, mut last) = (0, 0, Instant::ZERO);
     let (report, found) = std::sync::mpsc::channel();
     net.path.lose = Some(Box::new(move |now, datagram| {
         if number(datagram.content).is_some_and(|number| number > 200) {
             together = if now == last { together + 1 } else { 1 };
-            most = most.max(together);
-            let _ = report.send(most);
+            max = max.max(together);
+            let _ = report.send(max);
         }
         last = now;
         false
     }));
     net.run_until(seconds(5));
     drop(net);
-    let most = found.iter().max().expect("packets left");
-    assert!((2..=10).contains(&most), "{most}");
+    let max = found.iter().max().expect("packets left");
+    assert!((2..=10).contains(&max), "{max}");
 }
 
 /// Marks reduce as losses do, once in a round trip, and keep the queue from overflowing.
@@ -188,7 +188,7 @@ fn the_window_never_falls_below_two_datagrams() {
     while net.sender.stats().persistent_congestions == 0 {
         assert!(net.step(seconds(8)), "{:?}", net.sender.stats());
     }
-    let least = Bytes::new(2 * 1452);
+    let min = Bytes::new(2 * 1452);
     let stats = net.sender.stats();
-    assert!((least..least + least).contains(&stats.cwnd), "{stats:?}");
+    assert!((min..min + min).contains(&stats.cwnd), "{stats:?}");
 }

@@ -92,7 +92,7 @@ fn waits(spans: impl Fn() -> Box<dyn Iterator<Item = i64>>) -> (f64, f64) {
 #[test]
 fn drawings_wait_less_than_for_slots_however_often_a_program_draws() {
     // Means in ms, of even drawings: without being told of them it is half an interval, 7.8 to 8.4 ms.
-    for (rate, most) in [
+    for (rate, max) in [
         (1.0, 1.0),
         (20.0, 1.0),
         (35.0, 1.2),
@@ -110,10 +110,10 @@ fn drawings_wait_less_than_for_slots_however_often_a_program_draws() {
         let period = (1e6 / rate) as i64;
         let (before, after) = waits(|| Box::new(std::iter::repeat(period)));
         assert!((7.7..8.5).contains(&before), "{rate} a second: {before} ms");
-        assert!(after < most, "{rate} a second: {after} ms");
+        assert!(after < max, "{rate} a second: {after} ms");
         let (before, after) = waits(|| Box::new(jittered(period, period as f64 / 5.0)));
         assert!((8.0..8.5).contains(&before), "{rate} a second, uneven: {before} ms");
-        assert!(after < most + 0.3, "{rate} a second, uneven: {after} ms");
+        assert!(after < max + 0.3, "{rate} a second, uneven: {after} ms");
     }
     let irregular = || (1..).map(|number| 2_000 + (60_000.0 * scattered(number * number)) as i64);
     let (before, after) = waits(|| Box::new(irregular()));

@@ -8,7 +8,7 @@ const SIZE: Bytes = Bytes::new(1_200);
 const STEP: Duration = Duration::from_millis(100);
 /// For how long the receiver holds what arrives before it reports: no part of the round trip.
 const HELD: Duration = Duration::from_millis(40);
-const LEAST: Rate = Rate::from_mbps(2);
+const MIN_BITRATE: Rate = Rate::from_mbps(2);
 
 /// What a path does to a stream.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ struct Stream {
 impl Stream {
     fn new() -> Self {
         let frame_interval = Duration::from_micros(16_667);
-        let breaker = CircuitBreaker::new(Instant::ZERO, frame_interval, LEAST);
+        let breaker = CircuitBreaker::new(Instant::ZERO, frame_interval, MIN_BITRATE);
         Self { breaker, now: Instant::ZERO, next: 0, actions: Vec::new() }
     }
 
@@ -192,7 +192,7 @@ fn actions_and_causes_have_names() {
         assert_eq!(BreakerAction::End(cause).event(), format!("breaker-ended-{name}"));
         assert!(cause.as_str().contains(reason), "{}", cause.as_str());
     }
-    assert_eq!(BreakerAction::Restore(LEAST).event(), "breaker-restored");
+    assert_eq!(BreakerAction::Restore(MIN_BITRATE).event(), "breaker-restored");
     assert_eq!(BreakerAction::Close.event(), "breaker-closed");
 }
 
@@ -221,7 +221,7 @@ fn a_limit_that_would_be_where_the_rate_was_is_none() {
     // 100 packets of 1200 B in a tenth of a second are 9.6 Mb/s, four times the least rate.
     let rate = Rate::from_kbps(9_600);
     let mut stream = Stream::new();
-    stream.breaker.least = Rate::from_kbps(2_400);
+    stream.breaker.min = Rate::from_kbps(2_400);
     stream.pass(Path { rate, ..CLEAN }, Duration::from_secs(10));
     stream.pass(Path { rate, reports: false, ..CLEAN }, Duration::from_secs(4));
     stream.pass(Path { rate, ..CLEAN }, Duration::from_secs(30));

@@ -161,6 +161,6 @@ fn rounding_raises_a_share_by_an_eighth_at_most() {
         let model = LossModel { loss: share, again: share }.rounded();
         assert!((model.loss - rounded).abs() < 1e-12 && (model.again - rounded).abs() < 1e-12);
     }
-    let most = LossModel { loss: 0.9, again: 1.0 }.rounded();
-    assert_eq!((most.loss, most.again), (0.75, 0.75));
+    let largest = LossModel { loss: 0.9, again: 1.0 }.rounded();
+    assert_eq!((largest.loss, largest.again), (0.75, 0.75));
 }

@@ -28,15 +28,12 @@ fn without_rounds_it_is_the_least_repair_that_meets_the_goal() {
     for (loss, packets) in [(0.001, 20), (0.01, 20), (0.05, 20), (0.05, 40), (0.02, 100)] {
         let plan = RepairPlan::new(&situation(loss, packets, 0));
         let late = |repair: usize| more_than(repair as u32, packets as u32, loss);
-        let least = (0..=packets).find(|repair| late(*repair) <= 0.001).unwrap();
-        assert_eq!(plan.safe.first, least, "{loss} {packets}");
-        assert!((plan.safe.late - late(least)).abs() < 1e-9, "{loss} {packets}");
+        let min = (0..=packets).find(|repair| late(*repair) <= 0.001).unwrap();
+        assert_eq!(plan.safe.first, min, "{loss} {packets}");
+        assert!((plan.safe.late - late(min)).abs() < 1e-9, "{loss} {packets}");
         if let Some((frugal, share)) = &plan.frugal {
             let mean = share * frugal.late + (1.0 - share) * plan.safe.late;
-            assert!(
-                frugal.first < least && (mean - 0.001).abs() < 1e-9,
-                "{loss} {packets}: {mean}"
-            );
+            assert!(frugal.first < min && (mean - 0.001).abs() < 1e-9, "{loss} {packets}: {mean}");
         }
     }
 }
@@ -124,12 +121,9 @@ fn as_many_missing_packets_are_told_apart_as_make_a_hundredth_of_the_late_frames
     for (loss, packets) in [(0.001, 20), (0.01, 20), (0.05, 20), (0.1, 60)] {
         let missing = missing_by_repair(&situation(loss, packets, 1));
         let beyond = |count: u32| more_than(count, packets as u32, loss);
-        let least = (1..).find(|count| beyond(*count) < 0.001 * NEGLIGIBLE).expect("there is one");
+        let min = (1..).find(|count| beyond(*count) < 0.001 * NEGLIGIBLE).expect("there is one");
         // None, and so many.
-        assert!(
-            missing.iter().all(|chances| chances.len() as u32 == least + 1),
-            "{loss} {packets}"
-        );
+        assert!(missing.iter().all(|chances| chances.len() as u32 == min + 1), "{loss} {packets}");
         // Those beyond stand as that many.
         assert!(missing.iter().all(|chances| (chances.iter().sum::<f64>() - 1.0).abs() < 1e-9));
         assert_eq!(missing.len(), packets.div_ceil(3) + 1, "by repair packets: none to a third");

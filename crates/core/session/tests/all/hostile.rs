@@ -83,6 +83,7 @@ fn any_repair() -> impl Strategy<Value = Repair> {
     prop::sample::select(vec![
         Repair::None,
         Repair::Nack,
+        Repair::Libwebrtc,
         Repair::Fec(goal.share),
         Repair::Adaptive(goal),
     ])

@@ -123,8 +123,8 @@ fn copies_are_apart_and_end_when_one_has_arrived() {
     assert!(share > 0.9, "{share}");
     // Where a copy arrives and a report tells before the next is due, that does not leave.
     let whole = lossy(Repair::Adaptive(goal(ms(60))), |_| false);
-    let most = copies(&whole).values().map(Vec::len).max().expect("copies");
-    assert!((2..=5).contains(&most), "{most}");
+    let max = copies(&whole).values().map(Vec::len).max().expect("copies");
+    assert!((2..=5).contains(&max), "{max}");
 }
 
 #[test]

@@ -296,8 +296,8 @@ mod tests {
             mixed.on_ack(&ack(sequence, 40, rtt));
         }
         assert_eq!(mixed.reno.cwnd, 40 * SIZE);
-        let mut least = avoiding(2);
-        assert_eq!(round(&mut least, 3, ms(900)), 2);
+        let mut smallest = avoiding(2);
+        assert_eq!(round(&mut smallest, 3, ms(900)), 2);
     }
 
     #[test]

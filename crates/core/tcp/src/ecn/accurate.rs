@@ -158,13 +158,13 @@ impl FedBackCounters {
         acknowledged: Acknowledged,
     ) -> Marks {
         self.option_seen |= option.fields > 0;
-        let least = (u64::from(ace) + ACE_MODULUS - self.packets % ACE_MODULUS) % ACE_MODULUS;
+        let min = (u64::from(ace) + ACE_MODULUS - self.packets % ACE_MODULUS) % ACE_MODULUS;
         let told = option.marked().map(|low| self.advance_bytes(low));
         let packets = match told {
-            Some(bytes) => at_least(least, bytes.div_ceil(acknowledged.segment_size.max(1))),
+            Some(bytes) => at_least(min, bytes.div_ceil(acknowledged.segment_size.max(1))),
             // An option that is not there although others were: no byte counter has moved.
-            None if self.option_seen => least,
-            None => safest(least, acknowledged.packets),
+            None if self.option_seen => min,
+            None => safest(min, acknowledged.packets),
         };
         self.packets += packets;
         let bytes = told.unwrap_or_else(|| {
@@ -189,18 +189,18 @@ impl FedBackCounters {
     }
 }
 
-/// The least number of marked packets that is `least` modulo 8 and not below `needed`.
-const fn at_least(least: u64, needed: u64) -> u64 {
-    least + needed.saturating_sub(least).div_ceil(ACE_MODULUS) * ACE_MODULUS
+/// The least number of marked packets that is `min` modulo 8 and not below `needed`.
+const fn at_least(min: u64, needed: u64) -> u64 {
+    min + needed.saturating_sub(min).div_ceil(ACE_MODULUS) * ACE_MODULUS
 }
 
-/// The largest number of marked packets that is `least` modulo 8 and not above what was
+/// The largest number of marked packets that is `min` modulo 8 and not above what was
 /// acknowledged (appendix A.2.1).
-const fn safest(least: u64, acknowledged: u64) -> u64 {
-    match acknowledged.checked_sub(least) {
+const fn safest(min: u64, acknowledged: u64) -> u64 {
+    match acknowledged.checked_sub(min) {
         Some(room) => acknowledged - room % ACE_MODULUS,
         // Section 3.2.2.5.2: the field is right, the count of packets is not.
-        None => least,
+        None => min,
     }
 }
 
@@ -228,9 +228,9 @@ mod tests {
     /// The examples of appendix A.2.2: `d.cep`, `d.ceb`, and what is likely.
     #[test]
     fn the_option_tells_whether_the_field_has_wrapped() {
-        for (least, ce, expected) in [(0, 1460, 8), (2, 1460, 2), (7, 10_200, 7), (2, 14_600, 10)] {
+        for (min, ce, expected) in [(0, 1460, 8), (2, 1460, 2), (7, 10_200, 7), (2, 14_600, 10)] {
             let option = AccurateEcnOption { fields: 2, ect0: 1, ect1: 1, ce };
-            let ace = ((FIRST_PACKETS + least) % ACE_MODULUS) as u8;
+            let ace = ((FIRST_PACKETS + min) % ACE_MODULUS) as u8;
             let marks = FedBackCounters::default().on_ack(ace, &option, acknowledged(20));
             assert_eq!((marks.packets, marks.bytes), (expected, u64::from(ce)));
         }

@@ -134,8 +134,8 @@ fn bic_shares_with_bic_and_cubic() {
         let mut net = network(CAPACITY, RTT, queue_bdps, &[other, "bic"]);
         net.run_for(seconds(20));
         let share = measure(&mut net, seconds(200)).shares[1];
-        let least = if other == "bic" { 0.4 } else { 1.0 / 3.0 };
-        let shares = least..1.0 - least;
+        let min = if other == "bic" { 0.4 } else { 1.0 / 3.0 };
+        let shares = min..1.0 - min;
         assert!(shares.contains(&share), "{share} beside {other:?}, {queue_bdps} BDP");
     }
 }
@@ -229,9 +229,9 @@ fn vegas_flows_with_a_true_base_rtt_each_keep_alpha_to_beta() {
         }
         let bounds = f64::from(count) * 2.0 * base / loaded..f64::from(count) * 5.0;
         assert!(bounds.contains(&measured.backlog), "{} in {bounds:?}", measured.backlog);
-        let least = measured.shares.iter().copied().fold(1.0, f64::min);
-        let most = measured.shares.iter().copied().fold(0.0, f64::max);
-        assert!((1.0..2.6).contains(&(most / least)), "{:?}", measured.shares);
+        let min = measured.shares.iter().copied().fold(1.0, f64::min);
+        let max = measured.shares.iter().copied().fold(0.0, f64::max);
+        assert!((1.0..2.6).contains(&(max / min)), "{:?}", measured.shares);
     }
 }
 

@@ -105,14 +105,14 @@ fn spans_of_other_units_are_the_same_spans() {
 
 #[test]
 fn sums_and_differences_of_a_peer_stay_at_the_ends() {
-    let (least, most) = (Duration::from_nanos(i64::MIN), Duration::MAX);
+    let (min, max) = (Duration::from_nanos(i64::MIN), Duration::MAX);
     let one = Duration::from_nanos(1);
-    assert_eq!((most.saturating_add(one), least.saturating_sub(one)), (most, least));
+    assert_eq!((max.saturating_add(one), min.saturating_sub(one)), (max, min));
     assert_eq!(one.saturating_add(one * 3).as_nanos(), 4);
     assert_eq!(one.saturating_sub(one * 3).as_nanos(), -2);
     let (early, late) = (Instant::from_nanos(-5), Instant::from_nanos(7));
     assert_eq!(late.saturating_since(early).as_nanos(), 12);
-    assert_eq!(Instant::MAX.saturating_since(early), most);
+    assert_eq!(Instant::MAX.saturating_since(early), max);
     assert_eq!(late.saturating_add(one).as_nanos(), 8);
     assert_eq!(late.saturating_sub(one).as_nanos(), 6);
     assert_eq!(Instant::MAX.saturating_add(one), Instant::MAX);

@@ -53,7 +53,7 @@ fn link_layer(spec: &HtbSpec) -> LinkLayer {
     let default = LinkLayer::default();
     LinkLayer {
         overhead: spec.overhead.unwrap_or(default.overhead),
-        least: spec.mpu.unwrap_or(default.least),
+        min: spec.mpu.unwrap_or(default.min),
         atm: matches!(spec.linklayer, LinkLayerSpec::Atm | LinkLayerSpec::Adsl),
         mtu: spec.mtu.unwrap_or(default.mtu),
         entries: spec.tsize.unwrap_or(default.entries),

@@ -91,13 +91,13 @@ fn check_browser(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result
 
 /// A report has room for what came since the one before it.
 fn check_report(field: &str, interval: Duration, stream: &StreamSpec) -> Result<(), RunError> {
-    let (most, full) = (stream.max_bitrate, build::overhead(stream));
-    let packets = (most * interval).get() / (full.payload + full.packet).get();
+    let (max, full) = (stream.max_bitrate, build::overhead(stream));
+    let packets = (max * interval).get() / (full.payload + full.packet).get();
     if packets <= MAX_REPORTED {
         return Ok(());
     }
     let why = format!(
-        "{packets} packets come in {interval} at max_bitrate ({most}), and a report tells of at most {MAX_REPORTED}: report more often, or lower max_bitrate"
+        "{packets} packets come in {interval} at max_bitrate ({max}), and a report tells of at most {MAX_REPORTED}: report more often, or lower max_bitrate"
     );
     Err(spec_error(field, why))
 }

@@ -123,11 +123,11 @@ fn check_bounds(
     })
 }
 
-fn span(field: &str, span: Duration, least: Duration, most: Duration) -> Result<(), RunError> {
-    if (least..=most).contains(&span) {
+fn span(field: &str, span: Duration, min: Duration, max: Duration) -> Result<(), RunError> {
+    if (min..=max).contains(&span) {
         return Ok(());
     }
-    Err(spec_error(field, format!("{span} is not between {least} and {most}")))
+    Err(spec_error(field, format!("{span} is not between {min} and {max}")))
 }
 
 fn rate(field: &str, rate: Rate) -> Result<(), RunError> {
@@ -137,10 +137,10 @@ fn rate(field: &str, rate: Rate) -> Result<(), RunError> {
     Err(spec_error(field, format!("{rate} is more than {MAX_RATE}")))
 }
 
-fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), RunError> {
+fn number(field: &str, given: Option<f64>, min: f64, max: f64) -> Result<(), RunError> {
     match given {
-        Some(value) if !(least..=most).contains(&value) => {
-            Err(spec_error(field, format!("{value} is not between {least} and {most}")))
+        Some(value) if !(min..=max).contains(&value) => {
+            Err(spec_error(field, format!("{value} is not between {min} and {max}")))
         }
         _ => Ok(()),
     }

@@ -163,9 +163,9 @@ fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError
 fn check_loss(field: &str, loss: Option<&LossSpec>) -> Result<(), RunError> {
     let Some(&LossSpec::Bursty { probability, burst_length }) = loss else { return Ok(()) };
     // Between two bursts at least one packet gets through.
-    let most = burst_length / (burst_length + 1.0);
-    if probability.as_f64() > most {
-        let why = format!("bursts of {burst_length} packets lose at most {:.1} %", most * 100.0);
+    let max = burst_length / (burst_length + 1.0);
+    if probability.as_f64() > max {
+        let why = format!("bursts of {burst_length} packets lose at most {:.1} %", max * 100.0);
         return Err(spec_error(format!("{field}.probability"), why));
     }
     Ok(())

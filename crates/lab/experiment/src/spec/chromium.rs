@@ -34,8 +34,8 @@ pub struct PictureSize {
 impl PictureSize {
     /// Two cores encode and decode it 30 times a second beside a link.
     pub const DEFAULT: Self = Self { width: 640, height: 360 };
-    const LEAST: u32 = 64;
-    const MOST: u32 = 1920;
+    const MIN_EDGE: u32 = 64;
+    const MAX_EDGE: u32 = 1920;
 }
 
 impl Default for PictureSize {
@@ -56,7 +56,7 @@ impl FromStr for PictureSize {
     fn from_str(text: &str) -> Result<Self, String> {
         // Colours have half the lines and columns of what is bright or dark.
         let is_fit =
-            |edge: &u32| (Self::LEAST..=Self::MOST).contains(edge) && edge.is_multiple_of(2);
+            |edge: &u32| (Self::MIN_EDGE..=Self::MAX_EDGE).contains(edge) && edge.is_multiple_of(2);
         let edge = |text: &str| text.parse::<u32>().ok().filter(is_fit);
         let found = text
             .split_once('x')
@@ -64,8 +64,8 @@ impl FromStr for PictureSize {
         found.ok_or_else(|| {
             format!(
                 "\"{text}\" is no size of a picture; write even numbers from {} to {}, as \"640x360\"",
-                Self::LEAST,
-                Self::MOST
+                Self::MIN_EDGE,
+                Self::MAX_EDGE
             )
         })
     }
@@ -76,7 +76,7 @@ impl FromStr for PictureSize {
 pub struct FieldTrials(String);
 
 impl FieldTrials {
-    const MOST: usize = 2_000;
+    const MAX_TEXT: usize = 2_000;
 }
 
 impl Display for FieldTrials {
@@ -94,7 +94,7 @@ impl FromStr for FieldTrials {
             |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic());
         match parts {
             Some(parts)
-                if text.len() <= Self::MOST
+                if text.len() <= Self::MAX_TEXT
                     && parts.len() % 2 == 0
                     && parts.iter().all(is_word) =>
             {
@@ -103,7 +103,7 @@ impl FromStr for FieldTrials {
             _ => Err(format!(
                 "\"{text}\" is no list of field trials; write names and groups by turns, each with a slash behind it, as \
                  \"WebRTC-Bwe-LossBasedBweV2/Enabled/\", at most {} letters",
-                Self::MOST
+                Self::MAX_TEXT
             )),
         }
     }

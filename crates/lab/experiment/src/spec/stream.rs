@@ -146,7 +146,7 @@ pub enum CircuitBreakerSpec {
 impl CircuitBreakerSpec {
     /// The rate to which it lets a stream fall, if there is one.
     #[must_use]
-    pub fn least(self, min_bitrate: Rate) -> Option<Rate> {
+    pub fn min(self, min_bitrate: Rate) -> Option<Rate> {
         (self == Self::Rfc8083).then_some(min_bitrate)
     }
 }
@@ -185,7 +185,7 @@ pub struct Drift(pub i32);
 
 impl Drift {
     /// No clock worth the name is off by more.
-    pub const MOST: i32 = 1_000;
+    pub const MAX_PPM: i32 = 1_000;
 }
 
 impl<'de> Deserialize<'de> for Drift {
@@ -193,7 +193,7 @@ impl<'de> Deserialize<'de> for Drift {
         let text = String::deserialize(deserializer)?;
         let number = text.strip_suffix("ppm").map(str::trim_end).and_then(|n| n.parse().ok());
         match number {
-            Some(ppm) if (-Self::MOST..=Self::MOST).contains(&ppm) => Ok(Self(ppm)),
+            Some(ppm) if (-Self::MAX_PPM..=Self::MAX_PPM).contains(&ppm) => Ok(Self(ppm)),
             _ => Err(Error::custom(format!(
                 "\"{text}\" is no drift of a clock; write whole millionths from -1000 to 1000, as \"50 ppm\""
             ))),

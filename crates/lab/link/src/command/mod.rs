@@ -17,7 +17,9 @@ mod told;
 pub use options::listed as options;
 pub use owned::{Owned, clean, require, start_of};
 
-use crate::link::{DeviceConfig, FlowConfig, LinkConfig, LinkError, LinkReport, Relay};
+use crate::link::{
+    DeviceConfig, FlowConfig, LinkConfig, LinkError, LinkRegistry, LinkReport, Relay,
+};
 use behind::Behind;
 use caller::Owner;
 use clap::ArgMatches;
@@ -225,7 +227,8 @@ fn relay(
     let further = FurtherTables { lateness: true, ..FurtherTables::default() };
     let tables = folder.map(|folder| ResultTables::of_run(folder, further)).transpose()?;
     let tables = tables.map(|tables| Box::new(tables) as Box<dyn Sink>);
-    let relay = Relay::with_sink(config, Box::new(Summing::new(sums, tables)))?;
+    let relay =
+        Relay::with(config, Box::new(Summing::new(sums, tables)), LinkRegistry::standard())?;
     // Who waits for it is there until it is told.
     let _ = ready.send(clock::be_punctual());
     Ok(relay)

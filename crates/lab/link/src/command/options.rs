@@ -3,9 +3,10 @@
 use super::document;
 use super::kernel;
 use crate::document::{Slip, read};
-use crate::link::LinkConfig;
+use crate::link::{LinkConfig, LinkRegistry};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use gameway_experiment::build;
+use gameway_experiment::check::check_path;
 use gameway_experiment::spec::PathSpec;
 use gameway_units::declared::as_typed;
 use serde_json::{Map, Value, json};
@@ -162,7 +163,7 @@ fn in_options(slip: &Slip, matches: &ArgMatches) -> String {
 /// The path that a document means, if a link can have it, by tc or by itself.
 fn checked(path: Value, tc: bool) -> Result<PathSpec, Slip> {
     let path = read(path)?;
-    LinkConfig::check_path(&path)?;
+    check_path(LinkRegistry::standard().known(), &path)?;
     // Recordings are read, and steps checked.
     build::links(&path)?;
     if tc {

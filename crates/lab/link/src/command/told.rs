@@ -1,7 +1,7 @@
 //! What a link did, in a few lines.
 
 use crate::link::LinkReport;
-use gameway_events::{BinRecord, QueueDelayRecord, RunEvent, Sink, TableError};
+use gameway_events::{BinRecord, QueueDelayRecord, RunEvent, Sink, SinkError};
 use gameway_runtime::lateness::BOUND;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,7 +74,7 @@ impl Sink for Summing {
         self.next.as_ref().is_some_and(|next| next.has_failed())
     }
 
-    fn finish(self: Box<Self>) -> Result<(), TableError> {
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
         self.next.map_or(Ok(()), |next| next.finish())
     }
 }
@@ -107,10 +107,9 @@ impl Sums {
             let (p95, p99) = (self.quantile(0.95) / 1e6, self.quantile(0.99) / 1e6);
             lines.push(format!("queueing delay, ms: mean {mean:.2}, p95 {p95:.2}, p99 {p99:.2}"));
         }
-        let [median, p99, most] =
-            [report.lateness.median, report.lateness.p99, report.lateness.most]
-                .map(|late| late.as_millis_f64() * 1e3);
-        lines.push(format!("lateness, us: median {median:.0}, p99 {p99:.0}, max {most:.0}"));
+        let [median, p99, max] = [report.lateness.median, report.lateness.p99, report.lateness.max]
+            .map(|late| late.as_millis_f64() * 1e3);
+        lines.push(format!("lateness, us: median {median:.0}, p99 {p99:.0}, max {max:.0}"));
         lines
     }
 

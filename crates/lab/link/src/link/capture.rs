@@ -64,7 +64,7 @@ impl Capture {
         let nanos = writer.since_1970(now);
         pcapng::packet(&mut writer.batch, end, passed, nanos, bytes);
         writer.waiting[end] += 1;
-        if writer.batch.len() + pcapng::MOST_OF_A_PACKET > BATCH_BYTES {
+        if writer.batch.len() + pcapng::MAX_BLOCK > BATCH_BYTES {
             writer.hand_over();
         }
     }

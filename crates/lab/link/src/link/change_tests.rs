@@ -3,7 +3,7 @@
 use super::tests::{Bench, END, MILLI, PLAIN, bench, bytes_of};
 use super::*;
 use gameway_events::RunEvent;
-use gameway_experiment::{Registry, check};
+use gameway_experiment::check;
 use gameway_path::Direction;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ impl Bench {
     /// The path is this one from then on.
     fn change(&mut self, now: i64, path: &str) -> Result<(), RunError> {
         let spec: PathSpec = path.parse().expect("it is a path");
-        check::check_path(Registry::<Packet>::standard().known(), &spec).expect("it can be built");
+        check::check_path(LinkRegistry::standard().known(), &spec).expect("it can be built");
         let now = Instant::from_nanos(now);
         self.path.advance(now, &mut self.arrived);
         let links = build::changed_links(&self.path.spec, &spec)?;

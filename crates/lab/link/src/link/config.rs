@@ -1,9 +1,9 @@
 //! What a link is told.
 
-use super::packet::Packet;
+use super::packet::LinkRegistry;
 use gameway_experiment::build::{self, Routes};
 use gameway_experiment::spec::{self, PathSpec, QueueSpec, RecordSpec, Way};
-use gameway_experiment::{Registry, RunError, check, spec_error};
+use gameway_experiment::{RunError, check, spec_error};
 use gameway_runtime::clock::Clock;
 use gameway_units::{Duration, QueueSize};
 use std::net::IpAddr;
@@ -85,12 +85,12 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 const MAX_FLOWS: usize = 200;
 
 impl LinkConfig {
-    /// Whether a link can be built of it.
+    /// Whether a link can be built of it, with what the registry knows.
     ///
     /// # Errors
     /// The first field that is wrong, and what is allowed.
-    pub fn check(&self) -> Result<(), RunError> {
-        Self::check_path(&self.path)?;
+    pub fn check(&self, registry: &LinkRegistry) -> Result<(), RunError> {
+        check::check_path(registry.known(), &self.path)?;
         if self.control.is_some() && !self.path.change.is_empty() {
             let why = "has no meaning beside a control, by which the path is changed: leave out one of them";
             return Err(spec_error("path.change", why));
@@ -106,14 +106,6 @@ impl LinkConfig {
             return Err(spec_error("flows", why));
         }
         self.check_flows()
-    }
-
-    /// Whether a path can be built.
-    ///
-    /// # Errors
-    /// The first key that is wrong, and what is allowed.
-    pub fn check_path(path: &PathSpec) -> Result<(), RunError> {
-        check::check_path(Registry::<Packet>::standard().known(), path)
     }
 
     fn check_flows(&self) -> Result<(), RunError> {
@@ -138,13 +130,13 @@ impl LinkConfig {
     /// The queues that a path can have.
     #[must_use]
     pub fn queues() -> Vec<&'static str> {
-        Registry::<Packet>::standard().known().queues.names().collect()
+        LinkRegistry::standard().known().queues.names().collect()
     }
 
     /// How much may wait in a queue, which has been checked.
     #[must_use]
     pub fn queue_size(queue: &QueueSpec) -> QueueSize {
-        build::size(&Registry::<Packet>::standard(), queue)
+        build::size(&LinkRegistry::standard(), queue)
     }
 
     /// See `duration`.

@@ -14,4 +14,5 @@ mod tcp_header;
 pub mod wire;
 
 pub use config::{DeviceConfig, FlowConfig, LinkConfig};
+pub use packet::LinkRegistry;
 pub use relay::{Counts, LinkError, LinkReport, Relay};

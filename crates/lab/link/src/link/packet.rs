@@ -1,12 +1,15 @@
 //! A packet on the live path: what the path needs to know, and where its bytes are.
 
 use super::pool::Slot;
-use gameway_experiment::Recorded;
+use gameway_experiment::{Recorded, Registry};
 use gameway_gateway::QuicHeader;
 use gameway_path::{
     Direction, Dscp, FlowId, Header, Journey, NetworkPacket, PathPacket, TcpHeader, Traffic,
 };
 use gameway_units::{Bytes, Ecn};
+
+/// The queues, gateways and congestion controls that the path of a link can name.
+pub type LinkRegistry = Registry<Packet>;
 
 /// See the module's head.
 #[derive(Debug, Clone, Copy)]

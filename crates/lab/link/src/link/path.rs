@@ -5,17 +5,18 @@
 //! flow has a line of its own either way, as in the simulator, and so has all that is of no flow.
 
 use super::flows::Flows;
-use super::packet::Packet;
+use super::packet::{LinkRegistry, Packet};
 use super::packet_log::PacketLog;
 use super::pool::{Pool, SLOT_BYTES};
 use super::wire;
-use gameway_events::{SummaryRecord, TableError};
+use gameway_events::{SinkError, SummaryRecord};
 use gameway_experiment::build::{self, NetworkParts, PathChange, Routes};
 use gameway_experiment::spec::PathSpec;
-use gameway_experiment::{Attached, HomeGateway, Recorder, Registry, RunError};
+use gameway_experiment::{Attached, HomeGateway, Recorder, RunError};
 use gameway_path::{Fate, Link, Network, NetworkPacket, Observer, Passage, Slot, Transmitted};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The number of the path's own bottleneck.
 const PATH: usize = 0;
@@ -131,6 +132,8 @@ pub struct LivePath {
     spec: PathSpec,
     /// What its specification says that it becomes, in order.
     changes: VecDeque<PathChange>,
+    /// What its specification can name.
+    registry: Arc<LinkRegistry>,
     /// Why one of these could not be made: checks do not foresee it.
     refused: Option<RunError>,
 }
@@ -151,14 +154,13 @@ impl LivePath {
         path: &PathSpec,
         (seed, lasts): (u64, Duration),
         flows: &Flows,
-        recorder: Recorder,
-        packet_log: PacketLog,
+        (recorder, packet_log): (Recorder, PacketLog),
+        registry: Arc<LinkRegistry>,
     ) -> Result<Self, RunError> {
         let routes = Routes::new(path);
         let stalls = build::stalls(path, seed, lasts);
-        let registry = &Registry::standard();
         let (ways, stalls) = (flows.ways(), stalls.as_ref());
-        let parts = NetworkParts { registry, path, seed, stalls, flows: &ways };
+        let parts = NetworkParts { registry: &registry, path, seed, stalls, flows: &ways };
         let mut network = parts.network(&routes, build::links(path)?)?;
         let (interval, flow_of) = (flows.observe_interval(), flows.by_header());
         let gateway = HomeGateway::of_path(registry.known(), path, interval, flow_of)?;
@@ -167,7 +169,7 @@ impl LivePath {
         let watch = Watch { attached, packet_log, pool, waits };
         let changes = build::changes(path)?.into();
         let (flows, spec) = (flows.clone(), path.clone());
-        Ok(Self { network, watch, seed, flows, spec, changes, refused: None })
+        Ok(Self { network, watch, seed, flows, spec, changes, registry, refused: None })
     }
 
     /// From `now` on it is this path, which has been checked, with the links that differ; all that is due by then must
@@ -181,8 +183,7 @@ impl LivePath {
         path: PathSpec,
         links: Vec<Option<Link>>,
     ) -> Result<(), RunError> {
-        let Self { network, watch, seed, flows, spec, .. } = self;
-        let registry = &Registry::standard();
+        let Self { network, watch, seed, flows, spec, registry, .. } = self;
         let ways = flows.ways();
         let (interval, flow_of) = (flows.observe_interval(), flows.by_header());
         let gateway = HomeGateway::of_path(registry.known(), &path, interval, flow_of)?;
@@ -294,7 +295,7 @@ impl LivePath {
     ///
     /// # Errors
     /// If a table cannot be written.
-    pub fn finish(self, now: Instant) -> Result<SummaryRecord, TableError> {
+    pub fn finish(self, now: Instant) -> Result<SummaryRecord, SinkError> {
         let Watch { attached, packet_log, .. } = self.watch;
         let summary = attached.summary((now - Instant::ZERO, self.seed), &self.network);
         packet_log.finish()?;

@@ -4,11 +4,15 @@ use super::super::config::FlowConfig;
 use super::super::wire;
 use super::*;
 use gameway_events::{Name, RunEvent};
+use gameway_experiment::check;
 use gameway_experiment::spec::RecordSpec;
-use gameway_experiment::{Registry, check};
-use gameway_path::Direction;
+use gameway_path::{Direction, Discipline, DropTail, Limit, PathPacket, Queue, SizeOption};
 use gameway_units::Ecn;
+use gameway_units::declared::Configuration;
 use proptest::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, channel};
 
 pub(super) struct Bench {
@@ -25,15 +29,21 @@ pub(super) fn bench(path: &str) -> Bench {
 }
 
 pub(super) fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
+    bench_knowing(path, flows, LinkRegistry::standard())
+}
+
+fn bench_knowing(path: &str, flows: Vec<FlowConfig>, registry: LinkRegistry) -> Bench {
     let spec: PathSpec = path.parse().expect("it is a path");
-    check::check_path(Registry::<Packet>::standard().known(), &spec).expect("it can be built");
+    let registry = Arc::new(registry);
+    check::check_path(registry.known(), &spec).expect("it can be built");
     let flows = Flows::new(flows, None);
     let (sink, events) = channel();
     let names: Vec<Name> = flows.names().collect();
     let links = Routes::new(&spec).names();
     let recorder = Recorder::new(Box::new(sink), names, links, END, &RecordSpec::default());
     let run = (7, END - Instant::ZERO);
-    let path = LivePath::new(&spec, run, &flows, recorder, PacketLog::default()).expect("a path");
+    let path = LivePath::new(&spec, run, &flows, (recorder, PacketLog::default()), registry)
+        .expect("a path");
     Bench { path, flows, arrived: Vec::new(), events }
 }
 
@@ -124,6 +134,50 @@ fn a_full_queue_drops_and_its_slots_are_free_again() {
     assert_eq!(bench.totals(), (20, 9, 0, 0));
     assert_eq!((bench.path.pool().used(), bench.inside()), (11, 11));
     assert_eq!(bench.advance(1_000 * MILLI).len(), 11);
+}
+
+/// A queue of somebody else's: one packet waits, whatever a path says.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+struct OneWaits {}
+
+impl Configuration for OneWaits {
+    const NAME: &'static str = "one-waits";
+    const SUMMARY: &'static str = "one packet waits";
+    const SOURCE: &'static str = "this test";
+}
+
+impl Discipline for OneWaits {
+    const SIZE: SizeOption = SizeOption { default: Some("2 bdp"), summary: "has no effect" };
+
+    fn build<P: PathPacket + 'static>(
+        self,
+        _limit: Limit,
+        _random: Xoshiro256PlusPlus,
+    ) -> Box<dyn Queue<P>> {
+        Box::new(DropTail::new(Limit::Packets(1)))
+    }
+}
+
+#[test]
+fn a_queue_that_is_not_of_this_repository_is_built_and_named_in_a_change() {
+    let path = PLAIN.replace("drop-tail", "one-waits");
+    let spec: PathSpec = path.parse().expect("it is a path");
+    assert!(check::check_path(LinkRegistry::standard().known(), &spec).is_err(), "nobody knows it");
+    let registry = LinkRegistry::standard().with_queue::<OneWaits>();
+    let mut bench = bench_knowing(&path, Vec::new(), registry);
+    let mut send_five = |now: i64| {
+        for _ in 0..5 {
+            bench.send(now, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+        }
+        // One is sent, one waits.
+        let arrived = bench.advance(now + 100 * MILLI).len();
+        let spec = bench.path.spec.clone();
+        let links = build::changed_links(&spec, &spec).expect("the same");
+        let later = Instant::from_nanos(now + 200 * MILLI);
+        bench.path.change(later, spec, links).expect("it is still known");
+        arrived
+    };
+    assert_eq!((send_five(0), send_five(300 * MILLI)), (2, 2));
 }
 
 #[test]

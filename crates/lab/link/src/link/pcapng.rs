@@ -15,7 +15,7 @@
 pub const SNAP: usize = 128;
 
 /// A packet's block at most: frame, fields, bytes, and options of 12.
-pub const MOST_OF_A_PACKET: usize = FRAME + 20 + SNAP + 12;
+pub const MAX_BLOCK: usize = FRAME + 20 + SNAP + 12;
 
 const SECTION: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;

@@ -8,14 +8,14 @@ use super::capture::Capture;
 use super::config::LinkConfig;
 use super::control::{Asked, Control, Done, Told, What};
 use super::flows::Flows;
+use super::packet::LinkRegistry;
 use super::packet_log::PacketLog;
 use super::path::{Arrived, LivePath};
 use super::pcapng::Passed;
 use super::wire;
 use crate::tun::Tun;
 use gameway_events::{
-    EventRecord, Files, FurtherTables, Name, ResultTables, RunEvent, Sink, SummaryRecord,
-    TableError,
+    EventRecord, Files, FurtherTables, Name, ResultTables, RunEvent, Sink, SinkError, SummaryRecord,
 };
 use gameway_experiment::build::Routes;
 use gameway_experiment::{Recorder, RunError};
@@ -27,6 +27,7 @@ use gameway_units::{Duration, Ecn, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::AsFd;
 use std::io;
+use std::sync::Arc;
 
 /// Packets that are read from a device before the path is looked at again: 32 full ones are half a millisecond
 /// at 500 Mb/s, and take a tenth of it.
@@ -45,9 +46,9 @@ pub enum LinkError {
     /// Its configuration cannot be done.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A table cannot be written.
+    /// What happened cannot be kept.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Sink(#[from] SinkError),
     /// A device or the clock failed.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -127,26 +128,34 @@ impl Relay {
     pub fn new(config: &LinkConfig) -> Result<Self, LinkError> {
         let files = config.keep_interval.map_or(Files::Whole, |_| Files::Pieces);
         let further = FurtherTables { lateness: true, files, ..FurtherTables::default() };
-        Self::with_sink(config, Box::new(ResultTables::of_run(&config.folder, further)?))
+        let tables = Box::new(ResultTables::of_run(&config.folder, further)?);
+        Self::with(config, tables, LinkRegistry::standard())
     }
 
-    /// Attaches to the devices; `sink` is told what happens, in place of tables.
+    /// Attaches to the devices. `sink` is told what happens, in place of tables; queues and gateways are those of `registry`.
     ///
     /// # Errors
     /// If the configuration cannot be done, or a device cannot be had.
-    pub fn with_sink(config: &LinkConfig, sink: Box<dyn Sink>) -> Result<Self, LinkError> {
-        config.check()?;
+    pub fn with(
+        config: &LinkConfig,
+        sink: Box<dyn Sink>,
+        registry: LinkRegistry,
+    ) -> Result<Self, LinkError> {
+        config.check(&registry)?;
+        let registry = Arc::new(registry);
         let end = Instant::ZERO + config.lasts();
         let interval = config.record.controller_interval;
         let flows = Flows::new(config.flows.clone(), interval);
         let names: Vec<Name> = flows.names().collect();
         let links = Routes::new(&config.path).names();
         let mut record = config.record.clone();
-        let packets = PacketLog::create(&config.folder, names.clone(), record.packets)?;
+        let packets = PacketLog::create(&config.folder, names.clone(), record.packets)
+            .map_err(SinkError::from)?;
         record.packets = false;
         let recorder = Recorder::new(sink, names, links, end, &record);
+        let run = (config.seed, config.lasts());
         let path =
-            LivePath::new(&config.path, (config.seed, config.lasts()), &flows, recorder, packets)?;
+            LivePath::new(&config.path, run, &flows, (recorder, packets), Arc::clone(&registry))?;
         let attach =
             |one: &super::config::DeviceConfig| Tun::attach(one.namespace.as_deref(), &one.device);
         let mut devices = [attach(&config.server)?, attach(&config.client)?];
@@ -168,7 +177,7 @@ impl Relay {
             control: config
                 .control
                 .as_deref()
-                .map(|file| Control::new(file, config))
+                .map(|file| Control::new(file, config, registry))
                 .transpose()?,
             keep: config.keep_interval.map(|interval| (interval, Instant::ZERO + interval)),
         })
@@ -301,14 +310,14 @@ impl Relay {
             return Ok([true; 2]);
         }
         let due = self.path.next_deadline().min(self.end);
-        let most = if self.arrived.is_empty() { due - now } else { Duration::ZERO };
+        let max = if self.arrived.is_empty() { due - now } else { Duration::ZERO };
         let [server, client] = &self.devices;
         // Without a control there is nothing more to wait for; the first device stands for it.
         let control = self.control.as_ref().map_or(server.as_fd(), Control::as_fd);
         let mut ready = [server.as_fd(), client.as_fd(), control]
             .map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN));
         let count = if self.control.is_some() { 3 } else { 2 };
-        clock::wait(&mut ready[..count], most.min(MAX_SLEEP))?;
+        clock::wait(&mut ready[..count], max.min(MAX_SLEEP))?;
         self.woken = self.clock.now();
         let [server, client, _] = ready.map(|one| !one.revents().is_empty());
         Ok([server, client])
@@ -329,7 +338,7 @@ impl Relay {
         let counts = self.counts;
         let mut figures: Vec<(&str, f64)> =
             counts.named().map(|(name, count)| (name, count as f64)).into();
-        figures.push(("lateness_max_ns", lateness.most.as_nanos() as f64));
+        figures.push(("lateness_max_ns", lateness.max.as_nanos() as f64));
         for (event, value) in figures {
             let (flow, event) = (PART.into(), event.into());
             let record = EventRecord { time_ns: now.as_nanos(), flow, event, value };

@@ -6,7 +6,7 @@
 use super::wire::{long, word};
 use gameway_path::{SackRanges, TcpHeader};
 
-const LEAST: usize = 20;
+const MIN_HEADER: usize = 20;
 /// Behind the length of the header, four bits: three that are reserved, AE, CWR, ECE, URG, ACK, PSH, RST, SYN, FIN.
 const ACK: u16 = 0x010;
 const SYN: u16 = 0x002;
@@ -24,7 +24,7 @@ pub fn tcp_header(packet: &[u8], tcp: usize) -> Option<TcpHeader> {
     let bits = word(packet, tcp + 12)?;
     let length = usize::from(bits >> 12) * 4;
     let flags = bits & FLAGS;
-    let options = packet.get(tcp + LEAST..tcp + length)?;
+    let options = packet.get(tcp + MIN_HEADER..tcp + length)?;
     let mut header = TcpHeader {
         acknowledges: flags & (ACK | SYN) == ACK,
         is_plain: flags & !ECHOES == ACK && tcp + length == packet.len(),
@@ -80,11 +80,11 @@ mod tests {
     /// A header with these flags and options, padded, and so much payload.
     fn packet(flags: u16, options: &[u8], payload: usize) -> Vec<u8> {
         let padded = options.len().next_multiple_of(4);
-        let mut bytes = vec![0; LEAST + padded + payload];
+        let mut bytes = vec![0; MIN_HEADER + padded + payload];
         bytes[8..12].copy_from_slice(&77_u32.to_be_bytes());
-        let head = ((LEAST + padded) / 4) as u16;
+        let head = ((MIN_HEADER + padded) / 4) as u16;
         bytes[12..14].copy_from_slice(&(head << 12 | flags).to_be_bytes());
-        bytes[LEAST..LEAST + options.len()].copy_from_slice(options);
+        bytes[MIN_HEADER..MIN_HEADER + options.len()].copy_from_slice(options);
         bytes
     }
 

@@ -51,7 +51,7 @@ const MAX_EXTENSIONS: usize = 8;
 
 const IPV4_CHECKSUM: usize = 10;
 const UDP_HEADER: usize = 8;
-const TCP_LEAST: usize = 20;
+const MIN_TCP_HEADER: usize = 20;
 const TCP_WINDOW: usize = 14;
 const TCP_CHECKSUM: usize = 16;
 
@@ -124,7 +124,7 @@ fn parsed(
 ) -> Option<Parsed> {
     let whole_tcp = |at: usize| {
         let length = usize::from(packet.get(at + 12)? >> 4) * 4;
-        (length >= TCP_LEAST && at + length <= packet.len()).then_some(at)
+        (length >= MIN_TCP_HEADER && at + length <= packet.len()).then_some(at)
     };
     let echo = match inside {
         Some((ICMP, at)) if packet.get(at).is_some_and(|kind| ECHOES.contains(kind)) => Some(at),
@@ -232,7 +232,7 @@ pub fn segment(packet: &[u8], header: Header, size: Bytes, tcp: usize) -> Option
         window_scale: None,
         timestamps: None,
     };
-    read_options(packet.get(tcp + TCP_LEAST..tcp + length)?, &mut segment);
+    read_options(packet.get(tcp + MIN_TCP_HEADER..tcp + length)?, &mut segment);
     Some(segment)
 }
 

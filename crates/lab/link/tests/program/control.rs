@@ -104,7 +104,7 @@ fn a_ping_feels_a_change_of_the_round_trip_time_and_one_of_its_twin_does_not() {
     let (mut link, mut twin) = (Steered::start("rtt", PING), Steered::start("rtt-twin", PING));
     let mode = link.socket.metadata().expect("a socket").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    for (rtt, least) in [(None, 20.0), (Some("60 ms"), 60.0), (Some("20 ms"), 20.0)] {
+    for (rtt, min) in [(None, 20.0), (Some("60 ms"), 60.0), (Some("20 ms"), 20.0)] {
         if let Some(rtt) = rtt {
             let answer = link.set(&json!({ "path.base_rtt": rtt }));
             assert_eq!(answer["path"]["base_rtt"], *rtt);
@@ -115,7 +115,7 @@ fn a_ping_feels_a_change_of_the_round_trip_time_and_one_of_its_twin_does_not() {
             assert!(told.starts_with("path.queue.kind: unknown queue \"codle\""), "{told}");
         }
         let (found, beside) = (ping(&mut link), ping(&mut twin));
-        assert!((least..least + 5.0).contains(&found), "{found} ms, and not {least}");
+        assert!((min..min + 5.0).contains(&found), "{found} ms, and not {min}");
         assert!((20.0..25.0).contains(&beside), "{beside} ms");
     }
     let changes: Vec<Value> = link.end().iter().map(|one| one["set"].clone()).collect();

@@ -1,5 +1,6 @@
 //! The flows of a run, each with both ends and its ways.
 
+use super::constant_rates::{chat_bitrates, onlive};
 use super::foresight::Foreseen;
 use crate::clock::ReceiverClock;
 use crate::dash::{Dash, DashSetup};
@@ -98,7 +99,7 @@ impl Parts<'_> {
         config.recovery = stream.recovery;
         config.ladder = build::ladder(stream);
         config.overhead = build::overhead(stream);
-        config.circuit_breaker = stream.circuit_breaker.least(stream.min_bitrate);
+        config.circuit_breaker = stream.circuit_breaker.min(stream.min_bitrate);
         let setup = StreamSetup {
             flow: id,
             schedule,
@@ -365,38 +366,6 @@ impl Parts<'_> {
         let first = Instant::ZERO + self.below("ping", "phase", interval);
         let header = (Protocol::Icmp, &HeaderSpec::default());
         self.flow(id, header, Box::new(Ping::new(id, interval, first)))
-    }
-}
-
-/// What OnLive sends towards the player.
-fn onlive(competitor: &CompetitorSpec) -> (Bytes, Duration) {
-    match competitor {
-        CompetitorSpec::OnliveRome(_) => datagrams::ONLIVE_ROME,
-        _ => datagrams::ONLIVE_UT,
-    }
-}
-
-/// Of the picture, there and back.
-fn chat_bitrates(chat: &VideoChatSpec) -> (Rate, Rate) {
-    (chat.bitrate, chat.return_bitrate.unwrap_or(chat.bitrate))
-}
-
-/// The constant rates of a competitor, there and back; zero for one that has none.
-pub fn rates(competitor: &CompetitorSpec) -> (Rate, Rate) {
-    let rate = |(size, interval): (Bytes, Duration)| size / interval;
-    match competitor {
-        CompetitorSpec::Tcp(_)
-        | CompetitorSpec::ShortTcp(_)
-        | CompetitorSpec::Dash(_)
-        | CompetitorSpec::Quic(_) => (Rate::ZERO, Rate::ZERO),
-        CompetitorSpec::Udp(udp) => (udp.rate, udp.return_rate.unwrap_or(Rate::ZERO)),
-        CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {
-            (rate(onlive(competitor)), rate(datagrams::ONLIVE_ACTIONS))
-        }
-        CompetitorSpec::VideoChat(chat) => {
-            let (there, back) = chat_bitrates(chat);
-            (there + rate(datagrams::SOUND), back + rate(datagrams::SOUND))
-        }
     }
 }
 

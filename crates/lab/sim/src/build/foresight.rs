@@ -10,7 +10,7 @@
 //! | short transfers take nothing | when they come depends on what they met before |
 //! | reports and acknowledgements on a way back that media shares take nothing | 1 to 2 % of the media; an oracle would need to foresee itself |
 
-use super::flows::rates;
+use super::constant_rates::rates;
 use crate::packet::PING_SIZE;
 use gameway_control::Foresight;
 use gameway_experiment::build::{Route, Routes};

@@ -1,5 +1,6 @@
 //! From a specification to a network, and from its end to a summary.
 
+mod constant_rates;
 mod flows;
 mod foresight;
 

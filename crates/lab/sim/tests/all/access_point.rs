@@ -110,9 +110,9 @@ fn a_game_waits_for_a_frame(cases: &[Flows]) {
             assert!((0.5..MAX_WAIT_MS).contains(&waited), "{what}: {waited} ms");
             // The twin.
             assert!(without > 2.0 * MAX_WAIT_MS, "{what}: {without} ms with one queue");
-            let ((kept, least), (had, _)) = (downloads(&after), downloads(&before));
+            let ((kept, min), (had, _)) = (downloads(&after), downloads(&before));
             assert!((MIN_KEPT..12.0).contains(&(kept / had)), "{what}: {kept} of {had}");
-            assert!(least > 0.8 * kept / f64::from(flows.2), "{what}: {least} of {kept}");
+            assert!(min > 0.8 * kept / f64::from(flows.2), "{what}: {min} of {kept}");
             let steered = of(airtime(), frames());
             let waited = wait(&steered);
             assert!((0.5..MAX_WAIT_MS).contains(&waited), "{what}: {waited} ms");

@@ -1,6 +1,6 @@
 //! BBR versions 1, 2 and 3 alone on a path and beside Cubic, side by side.
 
-use crate::support::{Run, empty_path, mean, most, quantile, run, with, with_ping, with_tcp};
+use crate::support::{Run, empty_path, max, mean, quantile, run, with, with_ping, with_tcp};
 use serde_json::json;
 
 fn alone(version: &str, capacity: &str, rtt: &str, queue: &str) -> Run {
@@ -27,7 +27,7 @@ fn later_versions_cruise_with_an_empty_queue() {
                 let delays: Vec<f64> =
                     run.rtts(5.0, 35.0).into_iter().map(|rtt| rtt - base).collect();
                 assert!(means.contains(&mean(&delays)), "{case}: mean {} ms", mean(&delays));
-                assert!(most(&delays) < top * base, "{case}: longest {} ms", most(&delays));
+                assert!(max(&delays) < top * base, "{case}: longest {} ms", max(&delays));
                 let cruising = quantile(&delays, 0.5);
                 let empty = if version == "bbr" { 1.5..5.0 } else { 0.0..0.8 };
                 assert!(empty.contains(&cruising), "{case}: median {cruising} ms");

@@ -42,8 +42,8 @@ fn packets_are_conserved_and_tables_agree_with_the_totals() {
         assert!(all.lost_packets > 0 && all.delivered_packets > 5_000, "{all:?}");
         // What was transmitted was received, lost, is under way, or the part of a packet that has left.
         let missing = link.sum("transmitted_bytes") - bins.sum("received_bytes");
-        let most = 1500 * (all.lost_packets + all.under_way_packets + 1);
-        assert!((0.0..=most as f64).contains(&missing), "{missing} of {most}");
+        let max = 1500 * (all.lost_packets + all.under_way_packets + 1);
+        assert!((0.0..=max as f64).contains(&missing), "{missing} of {max}");
         let shown = run.table("frames").present("shown_ns").len();
         assert_eq!(bins.sum("frames_shown"), shown as f64);
     }

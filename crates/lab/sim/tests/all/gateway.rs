@@ -2,7 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "flags are whole numbers")]
 
-use crate::support::{Run, empty_path, fixed, most, run, try_run, with, with_stream, with_tcp};
+use crate::support::{Run, empty_path, fixed, max, run, try_run, with, with_stream, with_tcp};
 use serde_json::{Value, json};
 
 /// 25 Mb/s, 80 ms and 250 packets with a download, a steady stream of 6 Mb/s, and this gateway.
@@ -72,7 +72,7 @@ fn a_flow_that_does_not_pass_the_gateway_is_left_alone() {
     let run = run(&spec);
     assert!((50.0..130.0).contains(&mean_wait(&run, "game")));
     assert!(run.variable("download", "voap_active", 0.0, 40.0).is_empty());
-    assert_eq!(most(&run.variable("gateway", "queue_delay_max_ms", 0.0, 40.0)), 0.0);
+    assert_eq!(max(&run.variable("gateway", "queue_delay_max_ms", 0.0, 40.0)), 0.0);
 }
 
 /// The gateway of a home is behind the provider's queue: what comes to it has left that, at its rate, and does not wait
@@ -88,12 +88,12 @@ fn the_gateway_sees_what_leaves_a_hop_in_front() {
     let run = at("in-front");
     let wait = mean_wait(&run, "game");
     assert!((50.0..130.0).contains(&wait), "{wait} ms");
-    let seen = most(&run.variable("gateway", "queue_delay_max_ms", 0.0, 40.0));
+    let seen = max(&run.variable("gateway", "queue_delay_max_ms", 0.0, 40.0));
     // A packet of 1500 B leaves the hop each 0.6 ms, and takes 0.3 ms here.
     assert!(seen < 0.3, "{seen} ms");
     assert!(!run.variable("download", "voap_active", 0.0, 40.0).is_empty());
     // Behind it, what the server sends comes to the gateway first, in bursts.
-    let seen = most(&at("behind").variable("gateway", "queue_delay_max_ms", 0.0, 40.0));
+    let seen = max(&at("behind").variable("gateway", "queue_delay_max_ms", 0.0, 40.0));
     assert!(seen > 1.0, "{seen} ms");
 }
 
@@ -115,7 +115,7 @@ fn short_transfers_come_under_control_and_go() {
 fn it_follows_a_capacity_that_changes() {
     let steps = json!({ "steps": [["0 s", "25 Mb/s"], ["15 s", "12 Mb/s"], ["25 s", "25 Mb/s"]] });
     let run = run(&with(home(backlog()), "/path/capacity", steps));
-    let delays = |from, to| most(&run.variable("gateway", "queue_delay_max_ms", from, to));
+    let delays = |from, to| max(&run.variable("gateway", "queue_delay_max_ms", from, to));
     // A window for 25 Mb/s at 12 Mb/s: it waits, and is given up within seconds.
     assert!(delays(15.0, 17.0) > 40.0);
     assert!(delays(19.0, 25.0) < 25.0, "{}", delays(19.0, 25.0));

@@ -291,9 +291,9 @@ fn short_transfers_do_not_shape_a_link_away() {
     ] {
         let home = with(shaped_home(line, 60, gateway), "/seed", json!(seed));
         let home = with_ping(home, "100 ms");
-        let spec = sizes.iter().fold(home, |spec, (name, least, most, gap)| {
-            let more = json!({ "name": name, "kind": "short-tcp", "min_size": least,
-                "max_size": most, "mean_gap": gap });
+        let spec = sizes.iter().fold(home, |spec, (name, min, max, gap)| {
+            let more = json!({ "name": name, "kind": "short-tcp", "min_size": min,
+                "max_size": max, "mean_gap": gap });
             with_tcp(spec, tcp, more)
         });
         let rates = run(&spec).variable("gateway", "shaped_rate_bps", 0.0, 60.0);

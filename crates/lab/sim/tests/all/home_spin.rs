@@ -1,7 +1,7 @@
 //! A home whose downloads are all over QUIC, behind a provider's queue that nothing but their spin bit tells of: no TCP, and no
 //! pings. What waits is what a game's packets wait there.
 
-use crate::support::{Run, empty_path, most, quantile, run, with, with_tcp};
+use crate::support::{Run, empty_path, max, quantile, run, with, with_tcp};
 use serde_json::{Value, json};
 
 /// The provider's link in Mb/s, the base RTT and the queue in ms.
@@ -92,7 +92,7 @@ fn the_wait_that_the_spin_bit_tells_is_what_packets_wait() {
             let (told, waited) = (quantile(&told, part), quantile(&waited, part));
             assert!((told - waited).abs() < near, "{line:?}: {told} of {waited} ms");
         }
-        assert!(most(&told) > 0.7 * f64::from(line.2), "{told:?}");
+        assert!(max(&told) > 0.7 * f64::from(line.2), "{told:?}");
         let constant = run_of("off");
         assert!(constant.variable("gateway", "wait_in_front_ms", 0.0, 14.0).is_empty());
     }

@@ -66,10 +66,10 @@ fn packets_overtake_as_netem_lets_them() {
         arrivals(&run(&spec), "datagrams").into_iter().map(|one| one.0).collect::<Vec<u64>>()
     };
     let early = |numbers: &[u64]| {
-        let mut most = 0;
+        let mut max = 0;
         let behind = numbers.iter().filter(|number| {
-            let is_behind = **number < most;
-            most = most.max(**number);
+            let is_behind = **number < max;
+            max = max.max(**number);
             is_behind
         });
         behind.count() as f64 / numbers.len() as f64

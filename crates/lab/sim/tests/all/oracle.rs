@@ -61,10 +61,10 @@ fn axes(run: &Run) -> (f64, f64) {
 #[test]
 fn nothing_beats_the_oracle_on_both_axes() {
     for scenario in scenarios() {
-        let (most, delay) = axes(&play(&scenario, &json!("oracle")));
+        let (max, delay) = axes(&play(&scenario, &json!("oracle")));
         // What a recorded link offers in a millisecond is not always there for a whole packet.
-        let least = if scenario.name == "cellular" { 0.95 } else { 0.99 };
-        assert!((least..=1.0).contains(&most), "{}: {most}", scenario.name);
+        let min = if scenario.name == "cellular" { 0.95 } else { 0.99 };
+        assert!((min..=1.0).contains(&max), "{}: {max}", scenario.name);
         // A frame takes its part of the frame interval, and the way; behind other streams' frames at most
         // the whole interval; on a recorded link what the least bitrate takes where it falls below that.
         let alone = 10.0 + 1000.0 / 60.0 / scenario.streams as f64;
@@ -72,16 +72,16 @@ fn nothing_beats_the_oracle_on_both_axes() {
         assert!((alone - 0.5..=late).contains(&delay), "{}: {delay} ms", scenario.name);
         for spec in Controllers::standard().descriptions() {
             let (used, late) = axes(&play(&scenario, &json!(spec.name)));
-            let beats = used > most + 0.002 && late < delay - SLACK_MS;
+            let beats = used > max + 0.002 && late < delay - SLACK_MS;
             assert!(!beats, "{} on {}: {used} {late} ms", spec.name, scenario.name);
             // And with as much utilization as that controller has, the oracle has no more delay.
             let share = (used + SLACK).min(1.0);
             let same = json!({ "kind": "oracle", "share": share });
-            let (own, least) = axes(&play(&scenario, &same));
+            let (own, min) = axes(&play(&scenario, &same));
             assert!(own + 0.005 >= used, "{}: {own} {used}", spec.name);
             assert!(
-                least - SLACK_MS <= late,
-                "{} on {}: {used} at {late} ms, the oracle {own} at {least} ms",
+                min - SLACK_MS <= late,
+                "{} on {}: {used} at {late} ms, the oracle {own} at {min} ms",
                 spec.name,
                 scenario.name
             );
@@ -97,12 +97,12 @@ fn no_packet_of_the_oracle_waits_behind_one_of_its_own_stream() {
         let mean = delays.sum("sum_ns") / delays.sum("packets") / 1e6;
         // Of three streams, the last may wait for two thirds of a frame interval, the first not at all;
         // recorded capacity comes in grains, and falls below the least bitrate.
-        let most = match (scenario.name, scenario.streams) {
+        let max = match (scenario.name, scenario.streams) {
             ("cellular", _) => 15.0,
             (_, 1) => 0.1,
             _ => 0.5 * 2.0 / 3.0 * 1000.0 / 60.0,
         };
-        assert!((0.0..=most).contains(&mean), "{}: {mean} ms", scenario.name);
+        assert!((0.0..=max).contains(&mean), "{}: {mean} ms", scenario.name);
         assert_eq!(run.summary.dropped_packets, 0);
     }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::float_cmp, reason = "counts and nanoseconds are whole numbers")]
 
 use crate::support::{
-    Folder, Run, Table, deviation, empty_path, fixed, mean, most, quantile, run, with, with_ping,
+    Folder, Run, Table, deviation, empty_path, fixed, max, mean, quantile, run, with, with_ping,
     with_stream, with_tcp,
 };
 use gameway_experiment::{RunSpec, build};
@@ -38,7 +38,7 @@ fn a_blackout_holds_packets_and_lets_them_go() {
     assert_eq!(run.summary.dropped_packets, 0);
     let waits = run.table("frames").present("first_packet_queue_delay_ns");
     // The first that met it waited for nearly all of it.
-    assert!((1.9e9..=2.01e9).contains(&most(&waits)), "{}", most(&waits));
+    assert!((1.9e9..=2.01e9).contains(&max(&waits)), "{}", max(&waits));
 }
 
 #[test]

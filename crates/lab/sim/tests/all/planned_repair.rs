@@ -64,8 +64,8 @@ fn the_goal_is_met(losses: &[f64]) {
             assert!((59.9..=60.1).contains(&shown), "{case}: {shown} frames/s");
             // Of 2040 frames two may be late; eight are more than three standard deviations from that.
             assert!((0.996..=1.0).contains(&in_time), "{case}: {in_time}");
-            let most = if base_rtt == "20 ms" { 1.5 } else { 3.0 };
-            assert!((0.95..=most).contains(&spent), "{case}: {spent}");
+            let max = if base_rtt == "20 ms" { 1.5 } else { 3.0 };
+            assert!((0.95..=max).contains(&spent), "{case}: {spent}");
             assert_eq!(key_frame_requests, 0, "{case}");
         }
     }

@@ -1,6 +1,6 @@
 //! Pudica on a path: near-zero queueing at high utilization (Wang et al., NSDI 2024, sections 4 and 6).
 
-use crate::support::{Run, empty_path, least, quantile, run, with, with_stream};
+use crate::support::{Run, empty_path, min, quantile, run, with, with_stream};
 use serde_json::{Value, json};
 
 /// Pudica alone on 20 Mb/s (or what else `capacity` says) and 20 ms for 60 s.
@@ -24,8 +24,8 @@ fn assert_every_frame_takes_its_serialization(run: &Run, nanos_per_byte: f64) {
         let [Some(sent), Some(complete), Some(bytes)] = columns.map(|column| column[row]) else {
             continue;
         };
-        let least = 10e6 + bytes * nanos_per_byte;
-        assert!(complete - sent >= least, "frame {row}: {} ns", complete - sent);
+        let min = 10e6 + bytes * nanos_per_byte;
+        assert!(complete - sent >= min, "frame {row}: {} ns", complete - sent);
     }
 }
 
@@ -132,7 +132,7 @@ fn two_streams_share_the_link_evenly() {
     let spec = with_stream(spec, json!("pudica"), json!({ "name": "second", "start": "20 s" }));
     let run = run(&with(spec, "/path/base_rtt", json!("20 ms")));
     let rates = ["first", "second"].map(|name| run.received_mbps(name, 60.0, 90.0));
-    let share = least(&rates) / (rates[0] + rates[1]);
+    let share = min(&rates) / (rates[0] + rates[1]);
     assert!((0.40..=0.5).contains(&share), "{rates:?}");
     let used = run.utilization(60.0, 90.0);
     assert!((0.85..=1.0).contains(&used), "{used}");

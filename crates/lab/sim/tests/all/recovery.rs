@@ -55,11 +55,8 @@ fn where_losses_are_repaired_below_a_tenth_no_key_frame_is_asked_for() {
             eprintln!("{base_rtt} {loss:?}: {key:?} {reference:?}");
             assert_eq!((reference.key_frames, reference.key_frame_requests), (0.0, 0.0));
             // A frame in reserve that comes before a late repetition costs those between.
-            let least = if loss.0 > 5.0 { 59.2 } else { 59.7 };
-            assert!(
-                (least..=60.1).contains(&reference.shown),
-                "{base_rtt} {loss:?}: {reference:?}"
-            );
+            let min = if loss.0 > 5.0 { 59.2 } else { 59.7 };
+            assert!((min..=60.1).contains(&reference.shown), "{base_rtt} {loss:?}: {reference:?}");
             assert!((59.9..=60.1).contains(&key.shown), "{key:?}");
         }
     }
@@ -88,11 +85,11 @@ fn without_repair_references_stand_in_for_key_frames() {
 
 #[test]
 fn what_is_lost_twice_on_a_long_way_is_passed_over() {
-    for (loss, most_left) in [((5.0, 1.0), 0.2), ((9.0, 1.0), 0.5)] {
+    for (loss, max_left) in [((5.0, 1.0), 0.2), ((9.0, 1.0), 0.5)] {
         let [key, reference] = both("nack", "100 ms", loss);
         let share = reference.key_frames / key.key_frames;
         eprintln!("{loss:?}: {share:.3} {key:?} {reference:?}");
-        assert!(key.key_frames > 20.0 && share <= most_left, "{key:?} {reference:?}");
+        assert!(key.key_frames > 20.0 && share <= max_left, "{key:?} {reference:?}");
         assert!(reference.shown >= key.shown, "{key:?} {reference:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Streams whose lost packets are sent again: frames are shown, in time, and the tables say what was sent twice.
 
-use crate::support::{Run, empty_path, fixed, most, run, with, with_loss, with_stream, with_tcp};
+use crate::support::{Run, empty_path, fixed, max, run, with, with_loss, with_stream, with_tcp};
 use serde_json::{Value, json};
 
 const SECONDS: u32 = 20;
@@ -26,7 +26,7 @@ fn shown(run: &Run) -> (f64, usize) {
 
 #[test]
 fn nearly_all_frames_are_shown_with_repair_and_far_fewer_without() {
-    for (probability, burst, least) in [
+    for (probability, burst, min) in [
         (0.5, 1.0, 59.9),
         (1.0, 1.0, 59.9),
         (2.0, 1.0, 59.8),
@@ -39,7 +39,7 @@ fn nearly_all_frames_are_shown_with_repair_and_far_fewer_without() {
         let (with_repair, requests) = shown(&lossy("nack", probability, burst, json!({})));
         let (without, _) = shown(&lossy("none", probability, burst, json!({})));
         eprintln!("{probability} {burst}: {with_repair} {requests}, none {without}");
-        assert!((least..=60.1).contains(&with_repair), "{probability} {burst}: {with_repair}");
+        assert!((min..=60.1).contains(&with_repair), "{probability} {burst}: {with_repair}");
         assert!(requests <= 3, "{probability} {burst}: {requests} requests");
         assert!(without < 55.0 && without < with_repair, "{probability} {burst}: {without}");
     }
@@ -63,7 +63,7 @@ fn a_repaired_frame_is_a_round_trip_late_and_none_behind_it_by_more() {
             .filter_map(|(s, t)| Some((t.as_ref()? - s.as_ref()?) / 1e6 - 10.0))
             .collect();
         late.sort_by(f64::total_cmp);
-        let worst = most(&late) - late[late.len() / 2];
+        let worst = max(&late) - late[late.len() / 2];
         let lost = frames.present("lost_packets").iter().filter(|&&lost| lost > 0.0).count();
         eprintln!("{controller}: {lost} frames lost packets, the latest {worst} ms late");
         assert!(lost > 5, "{controller}: {lost}");

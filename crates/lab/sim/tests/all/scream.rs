@@ -82,8 +82,8 @@ fn each_run_of_the_reference_sends_what_ericssons_programs_send() {
 fn the_draft_sends_less_beside_a_download_and_a_larger_delay_target_more() {
     let found = rates("draft", 1..=3);
     let bounds = [(12.8, 14.4), (13.6, 15.4), (35.5, 37.0), (2.8, 3.8)];
-    for (rates, (least, most)) in found.iter().zip(bounds) {
-        assert!(rates.iter().all(|rate| (least..most).contains(rate)), "{found:?}");
+    for (rates, (min, max)) in found.iter().zip(bounds) {
+        assert!(rates.iter().all(|rate| (min..max).contains(rate)), "{found:?}");
     }
     let slack = json!({ "kind": "scream", "version": "reference", "queue_delay_target": "120 ms" });
     let found: Vec<_> =
@@ -121,9 +121,8 @@ fn behind_a_full_stream_a_download_that_owes_holds_it_down_until_it_has_made_up(
 fn figures_beside_ericssons_programs() {
     for version in ["reference", "draft"] {
         for (rates, theirs) in rates(version, 1..=15).iter().zip(PROGRAMS) {
-            let [least, median, most] =
-                [0.0, 0.5, 1.0].map(|share| support::quantile(rates, share));
-            println!("{version}: {median:.2} ({least:.2} to {most:.2}), programs {theirs}");
+            let [min, median, max] = [0.0, 0.5, 1.0].map(|share| support::quantile(rates, share));
+            println!("{version}: {median:.2} ({min:.2} to {max:.2}), programs {theirs}");
         }
     }
     for seed in 1..=15 {
@@ -161,14 +160,14 @@ fn shares(run: &Run, from: f64, to: f64) -> [f64; 3] {
 #[test]
 fn the_reference_lets_the_queue_empty_and_shares() {
     let (reference, draft) = (three("reference"), three("draft"));
-    for (run, least) in [(&reference, 0.95), (&draft, 0.4)] {
+    for (run, min) in [(&reference, 0.95), (&draft, 0.4)] {
         let rates = shares(run, 70.0, 100.0);
         let sum: f64 = rates.iter().sum();
         let fairness = sum * sum / 3.0 / rates.iter().map(|rate| rate * rate).sum::<f64>();
-        assert!((least..=1.0).contains(&fairness), "{fairness}: {rates:?}");
+        assert!((min..=1.0).contains(&fairness), "{fairness}: {rates:?}");
         assert!((26.0..30.1).contains(&sum), "{rates:?}");
     }
-    let seen = |run: &Run| support::least(&run.variable("third", "queue_delay_ms", 40.0, 100.0));
+    let seen = |run: &Run| support::min(&run.variable("third", "queue_delay_ms", 40.0, 100.0));
     assert!(seen(&reference) < 2.0, "{} ms", seen(&reference));
     assert!((8.0..16.0).contains(&seen(&draft)), "{} ms", seen(&draft));
 }

@@ -3,7 +3,7 @@
 use crate::support::{
     Folder, empty_path, fixed, run, with, with_ping, with_stream, with_tcp, write,
 };
-use gameway_events::{RunEvent, Sink, TableError};
+use gameway_events::{RunEvent, Sink, SinkError};
 use gameway_experiment::RunSpec;
 use gameway_sim::Registry;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -91,8 +91,8 @@ impl Sink for Full {
         self.room == 0
     }
 
-    fn finish(self: Box<Self>) -> Result<(), TableError> {
-        Err(TableError::new("frames.parquet".as_ref(), "no space left"))
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
+        Err(SinkError::new("frames.parquet: no space left"))
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::float_cmp, reason = "counts and nanoseconds are whole numbers")]
 
 use crate::support::{
-    self, Run, empty_path, least, mean, most, quantile, run, with, with_ping, with_stream, with_tcp,
+    self, Run, empty_path, max, mean, min, quantile, run, with, with_ping, with_stream, with_tcp,
 };
 use serde_json::{Value, json};
 
@@ -34,14 +34,14 @@ fn cubic_keeps_a_queue_of_two_bdp_full() {
     // RFC 9438 section 4.6: the window falls to 0.7 of what was reached (FULL and the packet on the
     // wire), so the queue never falls below 0.7 FULL - BDP.
     let threshold = run.variable("download", "ssthresh_bytes", 10.0, 70.0);
-    let (low, high) = (least(&threshold) * WIRE / FULL, most(&threshold) * WIRE / FULL);
+    let (low, high) = (min(&threshold) * WIRE / FULL, max(&threshold) * WIRE / FULL);
     assert!((0.68..=0.72).contains(&low) && (0.68..=0.75).contains(&high), "{low} {high}");
     let window = run.variable("download", "cwnd_bytes", 10.0, 70.0);
-    let top = most(&window) * WIRE / FULL;
+    let top = max(&window) * WIRE / FULL;
     assert!((0.98..=1.06).contains(&top), "{top}");
     let rtts = run.rtts(10.0, 70.0);
-    assert!((47.5..=48.1).contains(&most(&rtts)), "{}", most(&rtts));
-    assert!((32.0..=34.5).contains(&least(&rtts)), "{}", least(&rtts));
+    assert!((47.5..=48.1).contains(&max(&rtts)), "{}", max(&rtts));
+    assert!((32.0..=34.5).contains(&min(&rtts)), "{}", min(&rtts));
     // A straight line from 0.7 to 1 has its mean at 0.85. With so small a window the Reno-friendly region
     // (section 4.3, half a segment a round trip: 12 a second) overtakes the cubic after 2.5 s of its
     // period of 4.3 s; until then the cubic is above the line, which lifts the mean to 0.876.
@@ -66,12 +66,12 @@ fn bbr_alone_leaves_the_queue_nearly_empty() {
     assert!((0.90..=1.0).contains(&used), "{used}");
     let link = bbr.table("link").between("bin_start_ns", 5.0, 60.0);
     // A window of two BDP leaves at most one in the queue; probing with 1.25 leaves a quarter of it.
-    let peak = most(&link.present("queue_max_bytes"));
+    let peak = max(&link.present("queue_max_bytes"));
     assert!((0.2 * BDP..=1.05 * BDP).contains(&peak), "{peak}");
     assert_eq!(bbr.table("bins").between("bin_start_ns", 5.0, 60.0).sum("dropped_packets"), 0.0);
     // The twin: Cubic keeps more than that in the queue at all times.
     let cubic = alone("cubic", 20).table("link").between("bin_start_ns", 10.0, 20.0);
-    assert!(least(&cubic.present("queue_max_bytes")) > 1.05 * BDP);
+    assert!(min(&cubic.present("queue_max_bytes")) > 1.05 * BDP);
 }
 
 /// Payload rate of NewReno under random loss, as the constant C of C MSS / (RTT sqrt(p)).
@@ -184,7 +184,7 @@ fn a_run_has_its_own_distance_and_the_nominal_queue() {
         // The first ping meets an empty path, two packets' times at most.
         let first = run.rtts(0.0, 0.03)[0];
         assert!((own..own + 1.0).contains(&first), "{first} ms");
-        let queue = most(&run.table("link").present("queue_max_bytes"));
+        let queue = max(&run.table("link").present("queue_max_bytes"));
         assert!((98_000.0..=100_000.0).contains(&queue), "{rtt}: {queue}");
     }
 }

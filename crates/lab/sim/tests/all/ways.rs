@@ -3,8 +3,7 @@
 #![allow(clippy::float_cmp, reason = "counts and nanoseconds are whole numbers")]
 
 use crate::support::{
-    Run, empty_path, fixed, least, mean, most, quantile, run, with, with_ping, with_stream,
-    with_tcp,
+    Run, empty_path, fixed, max, mean, min, quantile, run, with, with_ping, with_stream, with_tcp,
 };
 use serde_json::{Value, json};
 
@@ -45,7 +44,7 @@ fn a_flow_passes_only_the_hops_that_it_names() {
     }
     // What three bottlenecks serialize takes longer than what one does: 10 Mb/s and 40 Mb/s add 1.2 ms
     // for a full packet, and one of the other stream may be before it.
-    let (both, first) = (least(&frame_delays(&run, "both")), least(&frame_delays(&run, "first")));
+    let (both, first) = (min(&frame_delays(&run, "both")), min(&frame_delays(&run, "first")));
     assert!((1.2..=2.2).contains(&(both - first)), "{both} {first}");
 }
 
@@ -65,19 +64,19 @@ fn the_tightest_hop_bounds_what_passes_and_its_queue_is_part_of_the_delay() {
 /// Of two links that are as slow, the first one has the queue.
 #[test]
 fn a_hop_in_front_is_passed_before_the_paths_own_bottleneck() {
-    let most_waiting = |place: Value| {
+    let max_waiting = |place: Value| {
         let spec = with_stream(empty_path(10), fixed("12 Mb/s"), json!({}));
         let spec = with(spec, "/path/capacity", json!("10 Mb/s"));
         let hop = with(hop("provider", "10 Mb/s"), "/place", place);
         let run = run(&with(spec, "/path/hop", json!([hop])));
         let link = run.table("link");
-        let at = |name| most(&link.only("link", name).present("queue_max_bytes"));
+        let at = |name| max(&link.only("link", name).present("queue_max_bytes"));
         (at("provider"), at("path"))
     };
-    let (provider, path) = most_waiting(json!("in-front"));
+    let (provider, path) = max_waiting(json!("in-front"));
     assert!(provider > 30_000.0 && path <= 1_500.0, "{provider} {path}");
     for behind in [json!("behind"), Value::Null] {
-        let (provider, path) = most_waiting(behind);
+        let (provider, path) = max_waiting(behind);
         assert!(path > 30_000.0 && provider <= 1_500.0, "{provider} {path}");
     }
 }
@@ -126,9 +125,9 @@ fn a_way_back_that_is_full_delays_what_comes_back() {
     };
     // 84 B take 0.13 ms on 5 Mb/s and 0.03 ms on 25 Mb/s.
     let empty = ping(None);
-    assert!((16.1..=16.3).contains(&most(&empty)), "{}", most(&empty));
+    assert!((16.1..=16.3).contains(&max(&empty)), "{}", max(&empty));
     let shared = ping(Some("3 Mb/s"));
-    assert!(least(&shared) < 16.5 && quantile(&shared, 0.9) > 17.0, "{}", quantile(&shared, 0.9));
+    assert!(min(&shared) < 16.5 && quantile(&shared, 0.9) > 17.0, "{}", quantile(&shared, 0.9));
     let full = ping(Some("6 Mb/s"));
     assert!((300.0..=320.0).contains(&mean(&full)), "{}", mean(&full));
 }
@@ -151,7 +150,7 @@ fn a_flow_may_have_a_round_trip_of_its_own() {
     let spec = with_stream(empty_path(10), fixed("5 Mb/s"), json!({ "name": "near" }));
     let far = json!({ "name": "far", "base_rtt": "300 ms" });
     let run = run(&with_stream(spec, fixed("5 Mb/s"), far));
-    let (near, far) = (least(&frame_delays(&run, "near")), least(&frame_delays(&run, "far")));
+    let (near, far) = (min(&frame_delays(&run, "near")), min(&frame_delays(&run, "far")));
     // 8 and 150 ms of propagation.
     assert!((141.5..=142.5).contains(&(far - near)), "{near} {far}");
 }

@@ -1,7 +1,7 @@
 //! A Wi-Fi medium as the path's bottleneck: what it carries, who waits, and what it cannot be combined with.
 
 use crate::support::{
-    Run, empty_path, fixed, least, most, run, try_run, with, with_ping, with_stream, with_tcp,
+    Run, empty_path, fixed, max, min, run, try_run, with, with_ping, with_stream, with_tcp,
 };
 use serde_json::{Value, json};
 
@@ -78,8 +78,8 @@ fn acknowledgements_contend_with_the_download_that_they_acknowledge() {
     let rate = alone.received_mbps("download", 20.0, 60.0);
     // Each two packets of 393.5 us cost an acknowledgement of 28 + 82 us and a back-off that partly runs
     // beside the others': between none of it and all of it, less a percent for collisions.
-    let (least, most) = (0.99 * 12_000.0 / (393.5 + 88.75), 12_000.0 / (393.5 + 41.0));
-    assert!((least..most).contains(&rate), "{rate} of {least} to {most}");
+    let (min, max) = (0.99 * 12_000.0 / (393.5 + 88.75), 12_000.0 / (393.5 + 41.0));
+    assert!((min..max).contains(&rate), "{rate} of {min} to {max}");
     // One node sends those, the access point all the others: both wait.
     let acknowledged = alone.table("bins").only("flow", "download").sum("feedback_bytes");
     assert!(acknowledged > 0.01 * 60.0 * rate * 1e6 / 8.0, "{acknowledged}");
@@ -116,7 +116,7 @@ fn a_ping_crosses_the_medium_twice_and_the_wire_once() {
     // takes 6.72 us down.
     let rtts = run.rtts(0.0, 20.0);
     let (fastest, slowest) = (80.0 + 0.046 * 2.0 + 0.006_72, 80.0 + 0.055 * 2.0 + 0.006_72);
-    assert!(least(&rtts) >= fastest - 1e-6 && most(&rtts) <= slowest + 1e-6, "{rtts:?}");
+    assert!(min(&rtts) >= fastest - 1e-6 && max(&rtts) <= slowest + 1e-6, "{rtts:?}");
     let back = run.table("bins").only("flow", "ping");
     assert!(back.sum("feedback_bytes") > 0.0);
 }
@@ -155,8 +155,8 @@ fn a_stream_lives_on_each_generation() {
         let link = run.table("link").only("link", "path").between("bin_start_ns", 2.0, 10.0);
         let busy = link.sum("busy_ns") / 8e9;
         // 10 Mb/s and 60 reports a second: two thirds of what a packet costs is on the air.
-        let most = if wifi == "802.11g" { 0.35 } else { 0.2 };
-        assert!((0.01..most).contains(&busy), "{wifi}: {busy}");
+        let max = if wifi == "802.11g" { 0.35 } else { 0.2 };
+        assert!((0.01..max).contains(&busy), "{wifi}: {busy}");
     }
 }
 

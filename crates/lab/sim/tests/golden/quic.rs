@@ -2,6 +2,7 @@
 
 use crate::support::{Run, empty_path, run, with, with_tcp};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -52,7 +53,7 @@ fn row(name: &str, variant: &str, more: Value) -> String {
 
 pub fn table() -> String {
     let mut text = HEAD.to_owned();
-    for (name, variant, more) in [
+    let rows = [
         ("cubic", "", json!({})),
         ("cubic", "acks 10", json!({ "ack_packets": 10 })),
         ("cubic", "1200 B", json!({ "datagram_size": "1200 B" })),
@@ -61,8 +62,13 @@ pub fn table() -> String {
         ("bbr", "acks 10", json!({ "ack_packets": 10 })),
         ("bbr2", "", json!({})),
         ("bbr3", "", json!({})),
+        ("bic", "", json!({})),
+        ("vegas", "", json!({})),
         ("prague", "", json!({})),
-    ] {
+    ];
+    let all: BTreeSet<&str> = rows.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(all, BTreeSet::from(super::tcp::NAMES), "each has a row");
+    for (name, variant, more) in rows {
         writeln!(text, "{}", row(name, variant, more)).unwrap();
     }
     text

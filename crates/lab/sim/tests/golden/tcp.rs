@@ -4,6 +4,7 @@ use crate::support::{Run, empty_path, run, with, with_tcp};
 use gameway_tcp::{ConfiguredTcp, CongestionControls};
 use gameway_units::declared::Options;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -15,7 +16,7 @@ to 25 s of downloads that begin at 0 s, CUBIC's at 1 s. Rates are bytes on the w
 algorithm queue       Mb/s    ms  dropped marked     own  CUBIC     own  CUBIC  dropped marked
 ";
 
-const NAMES: [&str; 8] = ["cubic", "newreno", "bbr", "bbr2", "bbr3", "bic", "vegas", "prague"];
+pub const NAMES: [&str; 8] = ["cubic", "newreno", "bbr", "bbr2", "bbr3", "bic", "vegas", "prague"];
 
 const FROM: f64 = 10.0;
 const TO: f64 = 25.0;
@@ -58,7 +59,8 @@ fn row(algorithm: &ConfiguredTcp) -> String {
 pub fn table() -> String {
     let mut text = HEAD.to_owned();
     let known = CongestionControls::standard();
-    assert_eq!(known.descriptions().count(), NAMES.len(), "one has no row");
+    let all: BTreeSet<&str> = known.descriptions().map(|one| one.name).collect();
+    assert_eq!(all, BTreeSet::from(NAMES), "each has a row");
     for name in NAMES {
         writeln!(text, "{}", row(&known.configure(name, &Options::new()).unwrap())).unwrap();
     }

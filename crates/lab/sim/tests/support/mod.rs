@@ -226,11 +226,11 @@ pub fn deviation(values: &[f64]) -> f64 {
         .sqrt()
 }
 
-pub fn least(values: &[f64]) -> f64 {
+pub fn min(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-pub fn most(values: &[f64]) -> f64 {
+pub fn max(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 

@@ -69,8 +69,8 @@ impl OpusDecoder {
     /// [`AudioError::Codec`] for what is no Opus packet; the decoder can go on with the next.
     pub fn decode(&mut self, packet: Option<&[u8]>) -> Result<Vec<i16>, AudioError> {
         // A packet holds 120 ms at most (RFC 6716 section 3.2.5).
-        let most = if packet.is_some() { 5760 } else { self.duration.samples() };
-        let mut samples = vec![0; most * CHANNELS];
+        let max = if packet.is_some() { 5760 } else { self.duration.samples() };
+        let mut samples = vec![0; max * CHANNELS];
         // libopus takes an empty packet for a lost one; from a peer it is an error.
         if packet.is_some_and(<[u8]>::is_empty) {
             return Err(AudioError::Codec("an empty packet".to_owned()));

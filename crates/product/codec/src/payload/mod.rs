@@ -356,8 +356,8 @@ pub(crate) mod tests {
             prop_assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
             let (size, header) = (units[0].len(), format(codec).header);
             let room = largest - fragment_header(codec, PayloadFormat::Own) as usize;
-            let least = if size <= largest { 1 } else { (size - header).div_ceil(room) };
-            prop_assert_eq!(payloads.len(), least);
+            let min = if size <= largest { 1 } else { (size - header).div_ceil(room) };
+            prop_assert_eq!(payloads.len(), min);
         }
 
         /// As a browser's receiver of VP8 and the page put it together.

@@ -108,8 +108,8 @@ fn find_start_code(bytes: &[u8]) -> Option<usize> {
 }
 
 /// What fragments carry, at most so much each, with their flags of start and end, which H.264 and H.265 have alike.
-pub(crate) fn even_parts(mut rest: &[u8], most: usize) -> impl Iterator<Item = (u8, &[u8])> {
-    let count = rest.len().div_ceil(most);
+pub(crate) fn even_parts(mut rest: &[u8], max: usize) -> impl Iterator<Item = (u8, &[u8])> {
+    let count = rest.len().div_ceil(max);
     (0..count).map(move |index| {
         let (now, later) = rest.split_at(rest.len().div_ceil(count - index));
         rest = later;

@@ -39,7 +39,7 @@ mod log {
 
     /// Longest message, and all that is kept.
     const LINE: usize = 256;
-    const MOST: usize = 400;
+    const MAX_BYTES: usize = 400;
 
     thread_local! {
         /// What was heard so far; `None` while nobody listens.
@@ -92,7 +92,7 @@ mod log {
     fn keep(line: &str) {
         HEARD.with_borrow_mut(|heard| {
             if let Some(heard) = heard
-                && heard.len() + line.len() < MOST
+                && heard.len() + line.len() < MAX_BYTES
             {
                 heard.push_str(if heard.is_empty() { "" } else { "; " });
                 heard.push_str(line);

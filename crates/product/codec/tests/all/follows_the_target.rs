@@ -144,13 +144,13 @@ fn x264_follows(names: &[&str]) {
     }
     // A game's frames vary more, and a rate that trembles keeps them under the strict budget longer.
     let game = std::env::var_os("GAMEWAY_VIDEO").is_some();
-    let (of_least, most_of_share) = if game { (0.98, 1.4) } else { (1.0, 1.35) };
+    let (of_least, max_of_share) = if game { (0.98, 1.4) } else { (1.0, 1.35) };
     for (name, min_mean, followed) in followed("x264", names) {
-        let (least, most) = followed.second;
-        assert!(least >= min_mean * of_least && most <= 1.05, "{name}: {followed:?}");
+        let (min, max) = followed.second;
+        assert!(min >= min_mean * of_least && max <= 1.05, "{name}: {followed:?}");
         assert_eq!(followed.above_after_decrease, 0, "{name}: {followed:?}");
         assert!(followed.above <= 0.005 && followed.worst <= 1.03, "{name}: {followed:?}");
-        assert!(followed.largest <= most_of_share, "{name}: {followed:?}");
+        assert!(followed.largest <= max_of_share, "{name}: {followed:?}");
     }
 }
 
@@ -173,12 +173,12 @@ fn openh264_follows(names: &[&str]) {
         return;
     }
     for (name, _, followed) in followed("openh264", names) {
-        let (least, most) = followed.second;
+        let (min, max) = followed.second;
         if name == "constant 1" {
-            assert!(least > 1.3 && most < 2.3, "{name}: {followed:?}");
+            assert!(min > 1.3 && max < 2.3, "{name}: {followed:?}");
             continue;
         }
-        assert!(least >= 0.93 && most <= 1.06, "{name}: {followed:?}");
+        assert!(min >= 0.93 && max <= 1.06, "{name}: {followed:?}");
         assert!(followed.above <= 0.2 && followed.worst <= 4.0, "{name}: {followed:?}");
     }
 }

@@ -199,14 +199,14 @@ fn frames_follow_a_rate_that_moves() {
         println!("{name}: {means:.3?} of the rate, {keys} key frames, worst frame {worst:.2}");
         // libx265 is opened anew for each step, as VA-API's encoders are; it has no bound for a frame. What hardware does
         // is printed, and bounded loosely.
-        let (off, max_keys, most) = match name {
+        let (off, max_keys, max) = match name {
             "libx264" | "libx264-nv12" => (0.05, 0, 1.1),
             "libx265" => (0.15, 4, 2.5),
             _ => (0.25, 12, 3.0),
         };
         assert!(means.iter().all(|mean| (mean - 1.0).abs() < off), "{name}: {means:?}");
         assert!(keys <= max_keys, "{name}: {keys} key frames");
-        assert!(worst < most, "{name}: {worst}");
+        assert!(worst < max, "{name}: {worst}");
         assert!(name != "libx265" || keys >= 2, "a step cannot be without a key frame");
     }
 }

@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 /// A block of 10 ms.
 const BLOCK: usize = SAMPLE_RATE as usize / 100;
 /// Blocks of a minute, which nobody waits for: a start takes a second.
-const MOST: usize = 6_000;
+const MAX_BLOCKS: usize = 6_000;
 
 /// A program that plays a tone for a minute.
 struct Playing(Child);
@@ -62,7 +62,7 @@ fn is_tone(block: &[i16]) -> bool {
 /// Blocks until one of `monitor` is the tone; of the same time, those of another one.
 fn until_heard(monitor: &mut PulseMonitor, other: &mut PulseMonitor) -> Vec<i16> {
     let (mut block, mut others) = (vec![0; BLOCK * CHANNELS], Vec::new());
-    for _ in 0..MOST {
+    for _ in 0..MAX_BLOCKS {
         monitor.next(Instant::ZERO, &mut block).unwrap();
         let heard = is_tone(&block);
         other.next(Instant::ZERO, &mut block).unwrap();
@@ -96,7 +96,7 @@ fn what_plays_on_a_server_is_heard_there_alone() {
     until_heard(&mut at_second, &mut at_first);
     // And the first falls silent when its player is gone.
     let mut block = vec![0; BLOCK * CHANNELS];
-    let silent = (0..MOST).any(|_| {
+    let silent = (0..MAX_BLOCKS).any(|_| {
         at_first.next(Instant::ZERO, &mut block).unwrap();
         block.iter().all(|sample| *sample == 0)
     });
@@ -113,7 +113,7 @@ fn a_server_that_is_gone_is_told() {
     let mut monitor = PulseMonitor::open("gameway.monitor", Some(server.server())).unwrap();
     drop(server);
     let mut block = vec![0; BLOCK * CHANNELS];
-    let error = (0..MOST).find_map(|_| monitor.next(Instant::ZERO, &mut block).err());
+    let error = (0..MAX_BLOCKS).find_map(|_| monitor.next(Instant::ZERO, &mut block).err());
     let message = error.expect("an error").to_string();
     assert!(
         message.contains("gameway.monitor") && message.contains("its program ended"),

@@ -72,8 +72,8 @@ impl Effects {
                 weak += u32::from(effect.weak);
             }
         }
-        let most = u32::from(u16::MAX);
-        let felt = |sum: u32| (sum.min(most) * u32::from(self.gain) / most) as u16;
+        let max = u32::from(u16::MAX);
+        let felt = |sum: u32| (sum.min(max) * u32::from(self.gain) / max) as u16;
         Felt { strength: (felt(strong), felt(weak)), until }
     }
 }

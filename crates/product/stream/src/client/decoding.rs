@@ -1,7 +1,7 @@
 //! The thread that decodes pictures and reads their stamps, in the order of frames. A frame's first slices are
 //! decoded while its last are on their way, so that little is left when it is whole.
 
-use crate::wake::Giver;
+use crate::wake::WakeSender;
 use gameway_codec::Stamp;
 use gameway_codec::decoder::Decoder;
 use gameway_codec::payload::Depacketizer;
@@ -33,11 +33,11 @@ pub struct Decoded {
 }
 
 /// Decodes until nobody gives any more.
-pub fn run(codec: VideoCodec, jobs: &Receiver<Job>, decoded: &Giver<Decoded>, clock: Clock) {
+pub fn run(codec: VideoCodec, jobs: &Receiver<Job>, decoded: &WakeSender<Decoded>, clock: Clock) {
     let mut decoding = Decoding { codec, decoder: None, decoded: None, begun: None };
     for job in jobs {
         if let Some(result) = decoding.take(&job, clock)
-            && !decoded.give(Decoded { frame: job.frame, result })
+            && !decoded.send(Decoded { frame: job.frame, result })
         {
             break;
         }

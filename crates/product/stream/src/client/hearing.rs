@@ -3,7 +3,7 @@
 use crate::client::sound_inbox::Play;
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
-use crate::wake::{Giver, Taker, waking};
+use crate::wake::{WakeReceiver, WakeSender, waking};
 use crate::{StreamError, host::sound::BLOCK};
 use gameway_codec::audio::{self, AudioDecoder, OnsetDetector, SAMPLE_RATE};
 use gameway_runtime::clock::Clock;
@@ -30,19 +30,19 @@ pub(super) struct Heard {
 #[derive(Debug)]
 pub(super) struct Hearing {
     jobs: Option<mpsc::Sender<Play>>,
-    heard: Taker<Heard>,
+    heard: WakeReceiver<Heard>,
     worker: Option<JoinHandle<ThreadTime>>,
 }
 
 impl Hearing {
     /// Starts it; without a decoder in this build, packets are counted only.
     pub(super) fn start(clock: Clock) -> Result<Self, StreamError> {
-        let (giver, heard) = waking().map_err(system("no wake-up"))?;
+        let (sender, heard) = waking().map_err(system("no wake-up"))?;
         let Ok(decoder) = audio::open_decoder(BLOCK) else {
             return Ok(Self { jobs: None, heard, worker: None });
         };
         let (jobs, to_do) = channel();
-        let worker = spawn(decoder, to_do, giver, clock)?;
+        let worker = spawn(decoder, to_do, sender, clock)?;
         Ok(Self { jobs: Some(jobs), heard, worker: Some(worker) })
     }
 
@@ -60,7 +60,7 @@ impl Hearing {
     }
 
     /// What rings when there is something; hush it before taking.
-    pub(super) fn bell(&self) -> &Taker<Heard> {
+    pub(super) fn bell(&self) -> &WakeReceiver<Heard> {
         &self.heard
     }
 
@@ -117,7 +117,7 @@ impl Ear {
 fn spawn(
     decoder: Box<dyn AudioDecoder>,
     jobs: Receiver<Play>,
-    giver: Giver<Heard>,
+    sender: WakeSender<Heard>,
     clock: Clock,
 ) -> Result<JoinHandle<ThreadTime>, StreamError> {
     let work = move || {
@@ -125,7 +125,7 @@ fn spawn(
         let detector = OnsetDetector::default();
         let mut ear = Ear { decoder, detector, clock, follows: None };
         for play in jobs {
-            if !giver.give(ear.hear(&play)) {
+            if !sender.send(ear.hear(&play)) {
                 break;
             }
         }

@@ -6,7 +6,7 @@ use crate::cpu::{self, ThreadTime};
 use gameway_codec::Stamp;
 use gameway_control::FrameId;
 use gameway_events::{
-    ClientFrameRecord, EventRecord, InputRecord, Name, RunEvent, Sink, SoundRecord, TableError,
+    ClientFrameRecord, EventRecord, InputRecord, Name, RunEvent, Sink, SinkError, SoundRecord,
 };
 use gameway_units::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
@@ -118,7 +118,7 @@ impl ClientLog {
     ///
     /// # Errors
     /// If the sink could not keep an event.
-    pub fn finish(mut self, threads: &[ThreadTime]) -> Result<(), TableError> {
+    pub fn finish(mut self, threads: &[ThreadTime]) -> Result<(), SinkError> {
         while let Some((_, record)) = self.open.pop_first() {
             self.sink.take(RunEvent::ClientFrame(record));
         }

@@ -8,7 +8,7 @@ use crate::client::sound_meter::{SoundMeter, SoundReport};
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::{BegunSink, system};
 use crate::keys::KeyFile;
-use crate::wake::{Taker, waking};
+use crate::wake::{WakeReceiver, waking};
 use crate::{ClientConfig, StreamError};
 use gameway_codec::decoder;
 use gameway_control::FrameId;
@@ -78,7 +78,7 @@ struct Client {
     links: TcpLinks,
     session: ClientSession,
     jobs: Option<mpsc::Sender<Job>>,
-    decoded: Taker<Decoded>,
+    decoded: WakeReceiver<Decoded>,
     worker: Option<JoinHandle<ThreadTime>>,
     hearing: Hearing,
     sound: SoundMeter,
@@ -300,7 +300,7 @@ impl Client {
     fn wait(&self, now: Instant) -> Result<(), StreamError> {
         let input = self.input_interval.map(|_| self.next_input);
         let deadline = [self.session.next_deadline(), input].into_iter().flatten().min();
-        let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
+        let max = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
         let mut descriptors = vec![
             PollFd::new(&self.socket, PollFlags::IN),
@@ -308,7 +308,7 @@ impl Client {
             PollFd::new(self.hearing.bell(), PollFlags::IN),
         ];
         descriptors.extend(self.links.descriptors());
-        clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
+        clock::wait(&mut descriptors, max.saturating_sub(passed)).map_err(system("waiting"))
     }
 
     fn finish(mut self) -> Result<ClientReport, StreamError> {
@@ -368,15 +368,15 @@ fn refuse_undecodable(config: &ClientConfig) -> Result<(), StreamError> {
     Ok(())
 }
 
-type Worker = (mpsc::Sender<Job>, Taker<Decoded>, JoinHandle<ThreadTime>);
+type Worker = (mpsc::Sender<Job>, WakeReceiver<Decoded>, JoinHandle<ThreadTime>);
 
 #[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
 fn start_decoding(codec: VideoCodec, clock: Clock) -> Result<Worker, StreamError> {
     let (jobs, to_do) = channel();
-    let (giver, decoded) = waking().map_err(system("no wake-up"))?;
+    let (sender, decoded) = waking().map_err(system("no wake-up"))?;
     let work = move || {
         let meter = Meter::new("decoding");
-        decoding::run(codec, &to_do, &giver, clock);
+        decoding::run(codec, &to_do, &sender, clock);
         meter.read()
     };
     let thread = std::thread::Builder::new().name("decoding".to_owned()).spawn(work);

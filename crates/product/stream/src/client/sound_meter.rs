@@ -17,7 +17,7 @@ use gameway_units::{Duration, Instant};
 use gameway_webrtc::unwrap_number;
 use std::collections::VecDeque;
 
-const MOST: usize = 4_096;
+const MAX_WAITING: usize = 4_096;
 
 /// Newest values of something.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ struct Values(VecDeque<Duration>);
 
 impl Values {
     fn add(&mut self, value: Duration) {
-        if self.0.len() == MOST {
+        if self.0.len() == MAX_WAITING {
             self.0.pop_front();
         }
         self.0.push_back(value);
@@ -184,8 +184,8 @@ mod tests {
             assert_eq!(measured, Measured { captured: Some(at(millis)), offset: None });
         }
         let report = meter.report();
-        let (median, most) = report.delay.expect("delays");
-        assert_eq!((median, most), (Duration::from_millis(27), Duration::from_millis(35)));
+        let (median, max) = report.delay.expect("delays");
+        assert_eq!((median, max), (Duration::from_millis(27), Duration::from_millis(35)));
         assert_eq!((report.beeps, report.offset), (0, None));
     }
 }

@@ -201,16 +201,16 @@ fn trials(names: Names, folder: &Path, config: HostConfig) -> Vec<Trial> {
 /// What a check finds, unless it takes longer.
 #[expect(clippy::disallowed_methods, reason = "a check that hangs must not hold up the others")]
 fn within(limit: Duration, check: Box<dyn FnOnce() -> Finding + Send>) -> Finding {
-    let (giver, taker) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let work = move || {
         // Who waited may have given up.
-        let _ = giver.send(check());
+        let _ = sender.send(check());
     };
     let mend = "try again on a machine that does less; what is found then may say more";
     if let Err(error) = std::thread::Builder::new().name("check".to_owned()).spawn(work) {
         return Finding::lacking(format!("no thread: {error}"), mend);
     }
-    match taker.recv_timeout(limit) {
+    match receiver.recv_timeout(limit) {
         Ok(finding) => finding,
         Err(mpsc::RecvTimeoutError::Timeout) => {
             Finding::lacking(format!("no answer within {} s", limit.as_secs_f64()), mend)
@@ -286,9 +286,9 @@ mod tests {
 
     #[test]
     fn a_check_that_hangs_is_given_up() {
-        let (giver, taker) = mpsc::channel::<()>();
+        let (sender, receiver) = mpsc::channel::<()>();
         let hangs = Box::new(move || {
-            let _ = taker.recv();
+            let _ = receiver.recv();
             Finding::works("late")
         });
         let found = within(Duration::from_millis(50), hangs);
@@ -296,7 +296,7 @@ mod tests {
             (found.state, found.found.as_str()),
             (State::Lacking, "no answer within 0.05 s")
         );
-        drop(giver);
+        drop(sender);
         let found = within(Duration::from_secs(60), Box::new(|| Finding::works("in time")));
         assert_eq!(found, Finding::works("in time"));
     }

@@ -58,15 +58,15 @@ pub struct HostConfig {
     /// The greatest bitrate on the wire.
     #[default(Rate::from_mbps(40))]
     pub max_bitrate: Rate,
-    /// Repair packets as a share of media packets, whatever is lost; not for browsers.
+    /// Repair packets as a share of media packets, whatever is lost; a browser has them with `adaptive` and `fec` alone.
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
     pub fec: Ratio,
-    /// What is done about losses: `adaptive`, the cheapest mix of repair packets, which are not for browsers, and of sending again
-    /// what the client asks for; `nack`, the latter alone; `fec`, the former alone; or `none`.
+    /// What is done about losses: `adaptive`, the cheapest mix of repair packets and of sending again what the client asks for; `nack`,
+    /// the latter alone; `fec`, the former alone; or `none`.
     #[default(Repair::Adaptive(RepairGoal::default()))]
     pub repair: Repair,
-    /// What follows a frame that our client has given up: `reference`, one that refers to a frame which the client has, if the
-    /// encoder keeps one; or `key-frame`, which browsers always get.
+    /// What follows a frame that the client has given up: `reference`, one that refers to a frame which the client has, if the encoder
+    /// keeps one; or `key-frame`.
     #[default(Recovery::Reference)]
     pub recovery: Recovery,
     /// What of the picture becomes less while the bitrate does not do for all of it: `size`, `frame-rate`, `both`, or `none`. Browsers

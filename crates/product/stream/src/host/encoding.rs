@@ -9,7 +9,7 @@ use crate::host::card;
 use crate::host::encoders::OpenEncoder;
 use crate::host::photon::Watched;
 use crate::host::shown::Shown;
-use crate::wake::Giver;
+use crate::wake::WakeSender;
 use gameway_codec::capture::FrameSource;
 use gameway_codec::encoder::{self, VideoEncoder};
 use gameway_codec::repair::RepairEncoder;
@@ -129,12 +129,12 @@ impl Encoding {
     }
 
     /// Does jobs until nobody gives any.
-    pub fn run(mut self, jobs: &Receiver<Job>, made: &Giver<Made>) {
+    pub fn run(mut self, jobs: &Receiver<Job>, made: &WakeSender<Made>) {
         for job in jobs {
             let Job { session, request, .. } = job;
             let (frame, timestamp) = (request.frame, timestamp(request.captured));
             let give = |result, key_frame, watched| {
-                made.give(Made { session, frame, timestamp, result, key_frame, watched })
+                made.send(Made { session, frame, timestamp, result, key_frame, watched })
             };
             let last = self.make(&job, &mut |part, key_frame| {
                 // Who does not listen any more is found out at the end.

@@ -4,7 +4,7 @@ use crate::cpu::{self, ThreadTime};
 use gameway_control::{FrameId, RateController};
 use gameway_events::{
     ClientFrameRecord, ControllerRecord, EventRecord, HostFrameRecord, Name, RunEvent, Sink,
-    TableError,
+    SinkError,
 };
 use gameway_media::Level;
 use gameway_runtime::lateness::{Lateness, LatenessSummary};
@@ -200,7 +200,7 @@ impl HostLog {
     ///
     /// # Errors
     /// If the sink could not keep an event.
-    pub fn finish(mut self, threads: &[ThreadTime]) -> Result<LatenessSummary, TableError> {
+    pub fn finish(mut self, threads: &[ThreadTime]) -> Result<LatenessSummary, SinkError> {
         self.close_until(None);
         let Self { mut sink, lateness, stream, .. } = self;
         let summary = lateness.finish(&mut |record| sink.take(RunEvent::Lateness(record)));

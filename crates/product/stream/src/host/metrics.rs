@@ -8,7 +8,7 @@
 use crate::host::run::tell;
 use crate::host::signaling::not_there;
 use crate::{HostConfig, StreamError};
-use gameway_events::{HostFrameRecord, RunEvent, Sink, TableError};
+use gameway_events::{HostFrameRecord, RunEvent, Sink, SinkError};
 use gameway_serving::scrape::{self, ScrapeServer};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -174,7 +174,7 @@ impl Sink for Metrics {
         }
     }
 
-    fn finish(self: Box<Self>) -> Result<(), TableError> {
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
         self.next.map_or(Ok(()), Sink::finish)
     }
 }

@@ -217,6 +217,7 @@ fn add_pair(pairs: &mut VecDeque<Duration>, frame: &Frame) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media_packet;
     use gameway_control::PacketKind;
     use gameway_session::ReceivedPacket;
     use gameway_units::Ecn;
@@ -239,11 +240,7 @@ mod tests {
                 train_packets: 2,
                 payload: 1_000,
                 header: 64,
-                kind: PacketKind::Media,
-                key_frame: false,
-                refers_back: 1,
-                last_probe: false,
-                original: None,
+                ..media_packet::packet(PacketKind::Media)
             };
             reports.on_sent(&packet, number as u32 * 1_500);
         }

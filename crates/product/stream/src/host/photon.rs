@@ -76,8 +76,8 @@ pub struct Photon {
 }
 
 /// Keeps the newest, so many of them.
-fn keep<T>(all: &mut VecDeque<T>, one: T, most: usize) {
-    if all.len() == most {
+fn keep<T>(all: &mut VecDeque<T>, one: T, max: usize) {
+    if all.len() == max {
         all.pop_front();
     }
     all.push_back(one);

@@ -22,7 +22,7 @@ struct Least(VecDeque<(Instant, Duration)>);
 impl Least {
     fn add(&mut self, now: Instant, value: Duration) {
         match self.0.back_mut() {
-            Some((begin, least)) if now - *begin < SPAN => *least = (*least).min(value),
+            Some((begin, min)) if now - *begin < SPAN => *min = (*min).min(value),
             _ => {
                 if self.0.len() == SPANS {
                     self.0.pop_front();
@@ -33,7 +33,7 @@ impl Least {
     }
 
     fn get(&self) -> Option<Duration> {
-        self.0.iter().map(|(_, least)| *least).min()
+        self.0.iter().map(|(_, min)| *min).min()
     }
 }
 

@@ -77,6 +77,7 @@ impl ReportRequests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media_packet;
     use gameway_control::{FrameId, SequenceNumber};
 
     /// Frames of three packets and two probes, a packet each millisecond: what is asked for with which packet.
@@ -90,11 +91,12 @@ mod tests {
             train_packets: if number % 5 < 3 { 3 } else { 0 },
             payload: 1_000,
             header: 64,
-            kind: if number % 5 < 3 { PacketKind::Media } else { PacketKind::Probe },
-            key_frame: false,
-            refers_back: 1,
             last_probe: number % 5 == 4,
-            original: None,
+            ..media_packet::packet(if number % 5 < 3 {
+                PacketKind::Media
+            } else {
+                PacketKind::Probe
+            })
         };
         let now = |number: u64| Instant::ZERO + Duration::from_millis(number as i64);
         (0..20).filter_map(|it| Some((it, requests.on_packet(now(it), &packet(it))?))).collect()
@@ -117,17 +119,12 @@ mod tests {
         let at = |ms: i64| Instant::ZERO + Duration::from_millis(ms);
         let packet = |number, kind| MediaPacket {
             sequence: SequenceNumber(number),
-            frame: FrameId(0),
             index: number as u16,
             media_packets: 9,
             train_packets: 9,
             payload: 1_000,
             header: 64,
-            kind,
-            key_frame: false,
-            refers_back: 1,
-            last_probe: false,
-            original: None,
+            ..media_packet::packet(kind)
         };
         let interval = FeedbackStyle::Interval(Duration::from_millis(6));
         for (style, first, due) in [(FeedbackStyle::PerFrame, None, 11), (interval, Some(1), 7)] {

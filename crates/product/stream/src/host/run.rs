@@ -22,7 +22,7 @@ use crate::host::stays::{Stay, Stays, Turn};
 use crate::host::watching::Watching;
 use crate::host::wires::Wires;
 use crate::keys::KeyFile;
-use crate::wake::{Taker, waking};
+use crate::wake::{WakeReceiver, waking};
 use crate::{HostConfig, StreamError};
 use gameway_events::Sink;
 use gameway_runtime::clock::{self, Clock};
@@ -42,6 +42,8 @@ use std::thread::JoinHandle;
 
 /// How often a host looks whether it shall stop.
 const LOOK: Duration = Duration::from_millis(100);
+/// What a client is told whose connection ended by itself.
+pub(super) const CLOSED: &str = "the connection is closed";
 
 /// What a host did.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,12 +91,12 @@ struct Host {
     wires: Wires,
     mapping: Mapping,
     signaling: SignalingServer,
-    bell: Taker<()>,
+    bell: WakeReceiver<()>,
     identity: Identity,
     stays: Stays,
     watching: Watching,
     jobs: Option<mpsc::Sender<Job>>,
-    made: Taker<Made>,
+    made: WakeReceiver<Made>,
     worker: Option<JoinHandle<ThreadTime>>,
     h265: bool,
     sound: Sound,
@@ -216,8 +218,8 @@ impl Host {
 
     /// A turn of those who watch.
     fn watch(&mut self, now: Instant) -> Result<(), StreamError> {
-        for stay in self.watching.turn(now, &self.config, &mut self.wires)? {
-            self.end(stay, "the connection is closed");
+        for (stay, why) in self.watching.turn(now, &self.config, &mut self.wires)? {
+            self.end(stay, why);
         }
         let (count, log) = (self.watching.news(), self.log.as_mut());
         if let (Some(count), Some(log)) = (count, log) {
@@ -282,7 +284,7 @@ impl Host {
 
     fn note_events(&mut self, now: Instant, events: Vec<SessionEvent>) -> Result<(), StreamError> {
         let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
-        let mut closed = false;
+        let mut over = None;
         for event in events {
             match event {
                 SessionEvent::Began => {
@@ -300,7 +302,7 @@ impl Host {
                         log.on_sender_event(now, &event);
                     }
                     if let SenderEvent::CircuitBreaker { action, .. } = event {
-                        closed |= tell_breaker(action);
+                        over = tell_breaker(action).or(over);
                     }
                 }
                 SessionEvent::Page(record) => {
@@ -314,7 +316,7 @@ impl Host {
                     }
                 }
                 SessionEvent::Closed(reason) => {
-                    closed = true;
+                    over = over.or(Some(CLOSED));
                     tell("the client has gone", &format!("{reason:?}"));
                 }
             }
@@ -322,8 +324,10 @@ impl Host {
         if let Some(log) = &mut self.log {
             log.observe(now, session.sender().map(|sender| sender.controller()));
         }
-        if closed && let Some(stay) = self.stays.current.take() {
-            self.end(stay, "the connection is closed");
+        if let Some(why) = over
+            && let Some(stay) = self.stays.current.take()
+        {
+            self.end(stay, why);
         }
         Ok(())
     }
@@ -393,7 +397,7 @@ impl Host {
             (self.watching.next_deadline(), self.played.next_deadline(session));
         let deadlines = [stays, wires, watching, played, look];
         let deadline = deadlines.into_iter().flatten().min();
-        let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
+        let max = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
         let own = [
             PollFd::new(&self.made, PollFlags::IN),
@@ -407,7 +411,7 @@ impl Host {
         let watchers = self.watching.bells().map(|made| PollFd::new(made, PollFlags::IN));
         let mut descriptors: Vec<PollFd<'_>> =
             self.wires.descriptors().chain(own).chain(others).chain(watchers).collect();
-        clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
+        clock::wait(&mut descriptors, max.saturating_sub(passed)).map_err(system("waiting"))
     }
 
     fn finish(mut self) -> Result<HostReport, StreamError> {
@@ -451,22 +455,37 @@ impl Failures {
     }
 }
 
-/// Says what the circuit breaker does; gives whether the stream is over.
-fn tell_breaker(action: BreakerAction) -> bool {
+/// Says what the circuit breaker does; gives what the client is told if the stream is over.
+fn tell_breaker(action: BreakerAction) -> Option<&'static str> {
     match action {
         BreakerAction::Reduce(cause) => tell("the least bitrate from now on", cause.as_str()),
         BreakerAction::Close => tell("the bitrate is the controller's again", "the path is well"),
         BreakerAction::End(cause) => {
             tell("the stream ends", cause.as_str());
-            return true;
+            return Some(cause.as_str());
         }
         _ => {}
     }
-    false
+    None
 }
 
 /// Says something to whoever runs the host.
 #[expect(clippy::print_stderr, reason = "a driver's notes go to its standard error")]
 pub(super) fn tell(what: &str, why: &str) {
     eprintln!("note: {what}: {why}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_session::TripCause;
+    use gameway_units::Rate;
+
+    #[test]
+    fn a_stream_that_the_circuit_breaker_ends_tells_its_client_why() {
+        let cause = TripCause::MediaTimeout;
+        assert_eq!(tell_breaker(BreakerAction::End(cause)), Some("nothing of the stream arrives"));
+        assert_eq!(tell_breaker(BreakerAction::Reduce(cause)), None);
+        assert_eq!(tell_breaker(BreakerAction::Restore(Rate::from_mbps(1))), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! Signalling of a host: its certificate, how it pairs devices, and what it says of that.
 
 use crate::host::servers;
-use crate::wake::Giver;
+use crate::wake::WakeSender;
 use crate::{HostConfig, StreamError};
 use gameway_webrtc::ServerIdentity;
 use gameway_webrtc::devices::DeviceFile;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 /// If the address is taken, or a file that it needs cannot be read.
 pub fn start_signaling(
     config: &HostConfig,
-    bell: Giver<()>,
+    bell: WakeSender<()>,
 ) -> Result<SignalingServer, StreamError> {
     let ring = move || {
-        bell.give(());
+        bell.send(());
     };
     SignalingServer::start(SignalingConfig {
         listen: config.listen.0,

@@ -12,7 +12,7 @@
 
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
-use crate::wake::{Giver, Taker, waking};
+use crate::wake::{WakeReceiver, WakeSender, waking};
 use crate::{HostConfig, SourceConfig, StreamError};
 use gameway_codec::audio::{
     self, AudioEncoder, AudioError, AudioSource, Beep, FileSound, PacketDuration, PulseMonitor,
@@ -77,7 +77,7 @@ impl Blocks {
 /// The thread, if there is one, and what it made.
 #[derive(Debug)]
 pub(super) struct Sound {
-    packets: Taker<Result<SoundPacket, String>>,
+    packets: WakeReceiver<Result<SoundPacket, String>>,
     /// Somebody listens: only then is anything encoded.
     wanted: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
@@ -94,7 +94,7 @@ impl Sound {
         pictures: Arc<AtomicU64>,
         frame_interval: Duration,
     ) -> Result<(Self, Option<String>), StreamError> {
-        let (giver, packets) = waking().map_err(system("no wake-up"))?;
+        let (sender, packets) = waking().map_err(system("no wake-up"))?;
         let (wanted, stop) = (Arc::default(), Arc::default());
         let mut sound = Self { packets, wanted, stop, worker: None, ended: false };
         if !config.audio {
@@ -112,7 +112,7 @@ impl Sound {
             clock,
             wanted: Arc::clone(&sound.wanted),
             stop: Arc::clone(&sound.stop),
-            giver,
+            sender,
         };
         sound.worker = Some(spawn(work)?);
         Ok((sound, None))
@@ -139,7 +139,7 @@ impl Sound {
     }
 
     /// What rings when there is a packet; hush it before taking.
-    pub(super) fn bell(&self) -> &Taker<Result<SoundPacket, String>> {
+    pub(super) fn bell(&self) -> &WakeReceiver<Result<SoundPacket, String>> {
         &self.packets
     }
 
@@ -171,7 +171,7 @@ struct Work {
     clock: Clock,
     wanted: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
-    giver: Giver<Result<SoundPacket, String>>,
+    sender: WakeSender<Result<SoundPacket, String>>,
 }
 
 impl Work {
@@ -188,10 +188,10 @@ impl Work {
             match self.block(begin, &mut samples) {
                 Ok(None) => {}
                 Ok(Some(packet)) => {
-                    self.giver.give(Ok(packet));
+                    self.sender.send(Ok(packet));
                 }
                 Err(error) => {
-                    self.giver.give(Err(error.to_string()));
+                    self.sender.send(Err(error.to_string()));
                     return;
                 }
             }

@@ -13,7 +13,7 @@ use crate::host::shown::Seen;
 use crate::host::sound::Sound;
 use crate::host::sources;
 use crate::host::watching::Watching;
-use crate::wake::{Giver, Taker, waking};
+use crate::wake::{WakeReceiver, WakeSender, waking};
 use crate::{HostConfig, StreamError};
 use gameway_codec::capture::FrameSource;
 use gameway_runtime::clock::Clock;
@@ -44,7 +44,7 @@ pub(super) struct Worker {
     /// Gives it work.
     pub(super) jobs: mpsc::Sender<Job>,
     /// What it made.
-    pub(super) made: Taker<Made>,
+    pub(super) made: WakeReceiver<Made>,
     /// Itself.
     pub(super) thread: JoinHandle<ThreadTime>,
 }
@@ -111,11 +111,12 @@ fn start(
     begin: impl FnOnce() + Send + 'static,
 ) -> Result<Worker, StreamError> {
     let (jobs, to_do) = channel();
-    let (giver, made): (Giver<Made>, Taker<Made>) = waking().map_err(system("no wake-up"))?;
+    let (sender, made): (WakeSender<Made>, WakeReceiver<Made>) =
+        waking().map_err(system("no wake-up"))?;
     let work = move || {
         begin();
         let meter = Meter::new(name);
-        encoding.run(&to_do, &giver);
+        encoding.run(&to_do, &sender);
         meter.read()
     };
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);

@@ -6,13 +6,13 @@
 
 use crate::host::encoders::Opener;
 use crate::host::encoding::Made;
-use crate::host::run::{Failures, send_all, tell};
+use crate::host::run::{CLOSED, Failures, send_all, tell};
 use crate::host::session::{Session, SessionEvent};
 use crate::host::shown::Shown;
 use crate::host::start::{Worker, start_watching};
 use crate::host::stays::Stay;
 use crate::host::wires::Wires;
-use crate::wake::Taker;
+use crate::wake::WakeReceiver;
 use crate::{HostConfig, StreamError};
 use gameway_session::{BreakerAction, SenderEvent};
 use gameway_units::Instant;
@@ -25,7 +25,8 @@ struct Watcher {
     /// From when the client is connected.
     worker: Option<Worker>,
     failures: Failures,
-    gone: bool,
+    /// Why, if it is.
+    gone: Option<&'static str>,
 }
 
 /// See the module's head.
@@ -63,7 +64,7 @@ impl Watching {
             stay,
             worker: None,
             failures: Failures::default(),
-            gone: false,
+            gone: None,
         });
     }
 
@@ -81,20 +82,20 @@ impl Watching {
         true
     }
 
-    /// Does what is due for each; gives those that are gone.
+    /// Does what is due for each; gives those that are gone, and why.
     pub(super) fn turn(
         &mut self,
         now: Instant,
         config: &HostConfig,
         wires: &mut Wires,
-    ) -> Result<Vec<Stay>, StreamError> {
+    ) -> Result<Vec<(Stay, &'static str)>, StreamError> {
         for watcher in &mut self.watchers {
             watcher.on_events(&self.opener, &self.shown, config)?;
             watcher.turn(now);
             send_all(wires, &mut watcher.stay.session)?;
         }
-        let gone = self.watchers.extract_if(.., |watcher| watcher.gone);
-        Ok(gone.map(|watcher| watcher.stay).collect())
+        let gone = self.watchers.extract_if(.., |watcher| watcher.gone.is_some());
+        Ok(gone.map(|watcher| (watcher.stay, watcher.gone.unwrap_or(CLOSED))).collect())
     }
 
     /// How many are connected, if that has changed; it is said, too.
@@ -130,7 +131,7 @@ impl Watching {
     }
 
     /// What rings when a frame was made.
-    pub(super) fn bells(&self) -> impl Iterator<Item = &Taker<Made>> {
+    pub(super) fn bells(&self) -> impl Iterator<Item = &WakeReceiver<Made>> {
         self.watchers.iter().filter_map(|watcher| Some(&watcher.worker.as_ref()?.made))
     }
 }
@@ -148,10 +149,11 @@ impl Watcher {
                 SessionEvent::Began => {
                     self.worker = Some(start_watching(config, opener.clone(), shown.watch())?);
                 }
-                SessionEvent::Closed(_) => self.gone = true,
-                SessionEvent::Sender(SenderEvent::CircuitBreaker { action, .. }) => {
-                    self.gone |= matches!(action, BreakerAction::End(_));
-                }
+                SessionEvent::Closed(_) => self.gone = self.gone.or(Some(CLOSED)),
+                SessionEvent::Sender(SenderEvent::CircuitBreaker {
+                    action: BreakerAction::End(cause),
+                    ..
+                }) => self.gone = Some(cause.as_str()),
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use gameway_stream::host::session::SessionEvent;
 use gameway_testbed::lost;
 use gameway_units::{Instant, Rate};
 
-const LEAST: Rate = Rate::from_kbps(500);
+const MIN_BITRATE: Rate = Rate::from_kbps(500);
 
 fn actions(world: &World) -> Vec<(Instant, BreakerAction)> {
     let told = world.host_events.iter().filter_map(|(at, event)| match event {
@@ -26,7 +26,7 @@ fn silenced(circuit_breaker: Option<Rate>) -> World {
 
 #[test]
 fn a_host_that_hears_nothing_falls_to_its_least_rate_and_ends() {
-    let world = silenced(Some(LEAST));
+    let world = silenced(Some(MIN_BITRATE));
     let [(reduced, first), (ended, second)] = actions(&world)[..] else {
         panic!("{:?}", actions(&world));
     };

@@ -38,13 +38,13 @@ fn sent_again(world: &World) -> Vec<SentPacket> {
 
 #[test]
 fn lost_packets_are_sent_again_and_frames_are_shown_as_they_were_made() {
-    for (per_10_000, length, least) in
+    for (per_10_000, length, min) in
         [(50, 1, 0.999), (200, 1, 0.998), (500, 1, 0.99), (200, 3, 0.98)]
     {
         let mut world = losing(per_10_000, length, nack());
         world.run_for(SECOND * 10);
         let shown = world.shown_share(at(1_000), at(9_000));
-        assert!(shown >= least, "{per_10_000} {length}: {shown} shown");
+        assert!(shown >= min, "{per_10_000} {length}: {shown} shown");
         assert!(world.requests() <= 1, "{per_10_000} {length}: {} requests", world.requests());
         assert!(sent_again(&world).len() > 10);
         // Bytes on the wire of both streams are what the target allows.
@@ -73,10 +73,10 @@ fn a_frame_that_needed_one_more_packet_is_a_round_trip_late_and_none_behind_it_b
     };
     let mut delays: Vec<Duration> = world.played.iter().map(late).collect();
     delays.sort_unstable();
-    let (median, most) = (delays[delays.len() / 2], delays[delays.len() - 1]);
+    let (median, max) = (delays[delays.len() / 2], delays[delays.len() - 1]);
     assert!(sent_again(&world).len() >= 5);
-    assert!(most <= median + ONE_WAY * 2 + ms(10), "{median}, at most {most}");
-    assert!(most >= median + ONE_WAY, "some were late: {most}");
+    assert!(max <= median + ONE_WAY * 2 + ms(10), "{median}, at most {max}");
+    assert!(max >= median + ONE_WAY, "some were late: {max}");
 }
 
 /// Asks for these packets and the sixteen behind each (RFC 4585 section 6.2.1).

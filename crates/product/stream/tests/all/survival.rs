@@ -258,8 +258,8 @@ fn arrival_error(plain_reports: bool) -> (Duration, usize, f64) {
             Some((arrival.as_nanos() - true_one.as_nanos()).abs())
         })
         .collect();
-    let most = Duration::from_nanos(*errors.iter().max().unwrap());
-    (most, errors.len(), world.shown_share(at(500), at(2_900)))
+    let max = Duration::from_nanos(*errors.iter().max().unwrap());
+    (max, errors.len(), world.shown_share(at(500), at(2_900)))
 }
 
 #[test]

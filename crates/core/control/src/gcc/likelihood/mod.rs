@@ -65,7 +65,7 @@ struct Constants {
     growth: f64,
     growth_in_hold: f64,
     growth_in_window: f64,
-    least_of_acknowledged: f64,
+    min_of_acknowledged: f64,
     hold_growth: f64,
     increasing: Duration,
     burst: f64,
@@ -86,7 +86,7 @@ const TODAY: Constants = Constants {
     growth: 1.5,
     growth_in_hold: 1.2,
     growth_in_window: 1.3,
-    least_of_acknowledged: 1.0,
+    min_of_acknowledged: 1.0,
     hold_growth: 2.0,
     increasing: Duration::from_secs(2),
     burst: 2.0,
@@ -123,8 +123,8 @@ impl Channel {
     /// The same with an inherent loss that a channel of this bandwidth may have.
     fn feasible(self) -> Self {
         let bits = self.bandwidth.as_bps_f64().max(1.0);
-        let most = (INHERENT_LOSS_OFFSET + INHERENT_LOSS_BALANCE_BPS / bits).min(1.0);
-        Self { inherent_loss: self.inherent_loss.max(MIN_INHERENT_LOSS).min(most), ..self }
+        let max = (INHERENT_LOSS_OFFSET + INHERENT_LOSS_BALANCE_BPS / bits).min(1.0);
+        Self { inherent_loss: self.inherent_loss.max(MIN_INHERENT_LOSS).min(max), ..self }
     }
 }
 
@@ -224,7 +224,7 @@ impl LossLikelihood {
         self.channel = Some(if bounded < best.bandwidth {
             Channel { bandwidth: bounded, inherent_loss: 0.0 }
         } else {
-            Channel { bandwidth: best.bandwidth.max(self.least()), ..best }
+            Channel { bandwidth: best.bandwidth.max(self.min_rate()), ..best }
         });
         if self.holds(now, bounded) {
             return;
@@ -257,10 +257,10 @@ impl LossLikelihood {
         let acknowledged = self.acknowledged.filter(|_| !application_limited || lately);
         let higher = self.delay_based.filter(|rate| *rate > present.bandwidth);
         let limit = self.window.filter(|_| self.is_limited()).map(|(_, limit)| limit);
-        let most = limit.unwrap_or(self.limits.max).max(present.bandwidth);
+        let max = limit.unwrap_or(self.limits.max).max(present.bandwidth);
         let mut best = (f64::NEG_INFINITY, *present);
         for bandwidth in factors.into_iter().chain([acknowledged, higher]).flatten() {
-            let tried = Channel { bandwidth: bandwidth.min(most), ..*present }.feasible();
+            let tried = Channel { bandwidth: bandwidth.min(max), ..*present }.feasible();
             let step = NEWTON_STEP * self.observations.newton_step(&tried);
             let tried = Channel { inherent_loss: tried.inherent_loss + step, ..tried }.feasible();
             let objective = self.observations.objective(&tried);
@@ -299,21 +299,21 @@ impl LossLikelihood {
         self.is_limited() && (from < to || still)
     }
 
-    fn least(&self) -> Rate {
-        let share = self.constants.least_of_acknowledged;
+    fn min_rate(&self) -> Rate {
+        let share = self.constants.min_of_acknowledged;
         self.acknowledged.map_or(Rate::ZERO, |rate| rate.mul_f64(share)).max(self.limits.min)
     }
 
     /// At most what so much loss allows and the delay-based rate, at least what arrives.
     fn bounded(&self, bandwidth: Rate) -> Rate {
         let excess = self.mean_loss() - self.constants.bound_offset;
-        let most = if excess > 0.0 {
+        let max = if excess > 0.0 {
             self.constants.bound_balance.mul_f64(1.0 / excess)
         } else {
             self.limits.max
         };
-        let most = self.delay_based.map_or(most, |bound| bound.min(most));
-        bandwidth.min(most).max(self.least())
+        let max = self.delay_based.map_or(max, |bound| bound.min(max));
+        bandwidth.min(max).max(self.min_rate())
     }
 
     /// Whether it stays at most at the rate after the last decrease.
@@ -322,8 +322,8 @@ impl LossLikelihood {
             && self.hold.until.is_some_and(|until| until > now)
             && self.is_below_delay_based(bounded);
         if held {
-            let least = self.least();
-            self.hold.rate = self.hold.rate.map(|rate| rate.max(least));
+            let min = self.min_rate();
+            self.hold.rate = self.hold.rate.map(|rate| rate.max(min));
             self.rate = self.hold.rate.map_or(bounded, |rate| rate.min(bounded));
         }
         held

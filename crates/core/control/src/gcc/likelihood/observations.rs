@@ -11,7 +11,7 @@ use gameway_units::{Bytes, Instant, Rate};
 
 /// So many observations may have been made before the extremes are left out of the mean loss.
 const WITH_EXTREMES: u64 = 3;
-const LEAST_PROBABILITY: f64 = 1e-6;
+const MIN_PROBABILITY: f64 = 1e-6;
 
 /// Weighed data in kilobytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -149,22 +149,22 @@ impl Observations {
     /// A single spike does not count, unless it came with a burst: then it is what the burst did.
     fn find_mean_loss(&mut self) -> f64 {
         let (mut all, mut spike_rate) = (Loss::default(), Rate::ZERO);
-        let (mut most, mut least) = ((0.0, Loss::default()), (1.0, Loss::default()));
+        let (mut max, mut min) = ((0.0, Loss::default()), (1.0, Loss::default()));
         for (weight, one) in self.weighed() {
             let (share, loss) = (one.loss.share(), one.loss.times(weight));
             all = all.plus(loss);
             if self.count <= WITH_EXTREMES {
                 continue;
             }
-            if share > most.0 {
-                most = (share, loss);
+            if share > max.0 {
+                max = (share, loss);
                 spike_rate = one.sending;
             }
-            if share < least.0 {
-                least = (share, loss);
+            if share < min.0 {
+                min = (share, loss);
             }
         }
-        let rest = all.minus(most.1).minus(least.1);
+        let rest = all.minus(max.1).minus(min.1);
         let burst = self.median_rate().mul_f64(self.constants.burst) <= spike_rate;
         let mean = if burst || rest.sent < 1e-3 { all } else { rest };
         mean.share().clamp(0.0, 1.0)
@@ -222,7 +222,7 @@ impl Channel {
         let (sent, carried) = (sending.as_bps_f64(), self.bandwidth.as_bps_f64());
         let excess = if sent > carried { (sent - carried) / sent } else { 0.0 };
         let probability = self.inherent_loss + (1.0 - self.inherent_loss) * excess;
-        probability.clamp(LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+        probability.clamp(MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
     }
 }
 
@@ -264,8 +264,8 @@ mod tests {
         near(channel(2, 0.1).loss_at(Rate::from_mbps(1)), 0.1);
         near(channel(2, 0.1).loss_at(Rate::from_mbps(2)), 0.1);
         near(channel(2, 0.1).loss_at(Rate::from_mbps(8)), 0.1 + 0.9 * 0.75);
-        near(channel(2, 0.0).loss_at(Rate::ZERO), LEAST_PROBABILITY);
-        near(channel(0, 0.0).loss_at(Rate::from_mbps(1)), 1.0 - LEAST_PROBABILITY);
+        near(channel(2, 0.0).loss_at(Rate::ZERO), MIN_PROBABILITY);
+        near(channel(0, 0.0).loss_at(Rate::from_mbps(1)), 1.0 - MIN_PROBABILITY);
     }
 
     #[test]

@@ -187,7 +187,7 @@ fn loss_lowers_it_to_what_arrives_but_not_below_and_not_if_the_application_limit
     let limited = lost(Case::short(|_| {}).below(5_000).application_limited(), 100);
     assert!(limited > 100.0 && limited < 600.0, "{limited}");
     assert!((lost(Case::short(|_| {}), 500) - 500.0).abs() < 1e-6);
-    let unbounded = lost(Case::short(|constants| constants.least_of_acknowledged = 0.0), 500);
+    let unbounded = lost(Case::short(|constants| constants.min_of_acknowledged = 0.0), 500);
     assert!(unbounded < 500.0, "{unbounded}");
 }
 
@@ -292,7 +292,7 @@ fn at_the_largest_bitrate_loss_does_not_limit() {
 fn what_arrives_may_raise_it() {
     let mut case = Case::short(|constants| {
         constants.factors = [1.0; 3];
-        constants.least_of_acknowledged = 10.0;
+        constants.min_of_acknowledged = 10.0;
     })
     .begun(500);
     case.acknowledge(Rate::from_kbps(1)).hear(&half_lost(0));

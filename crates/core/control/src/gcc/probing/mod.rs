@@ -80,7 +80,7 @@ pub(super) struct Occasions {
 #[derive(Debug, Clone)]
 pub(super) struct ProbeController {
     start: Rate,
-    most: Rate,
+    max: Rate,
     occasions: Occasions,
     state: State,
     next_id: u32,
@@ -99,10 +99,10 @@ pub(super) struct ProbeController {
 }
 
 impl ProbeController {
-    pub(super) fn new(start: Rate, most: Rate, occasions: Occasions) -> Self {
+    pub(super) fn new(start: Rate, max: Rate, occasions: Occasions) -> Self {
         Self {
             start,
-            most,
+            max,
             occasions,
             state: if occasions.start { State::Start } else { State::Complete },
             next_id: 0,
@@ -228,8 +228,8 @@ impl ProbeController {
             return;
         }
         for &rate in rates {
-            further &= rate < self.most;
-            let rate = rate.min(self.most);
+            further &= rate < self.max;
+            let rate = rate.min(self.max);
             let cluster = ProbeCluster {
                 id: self.next_id,
                 rate,

@@ -19,8 +19,8 @@ fn occasions(start: bool, any_recovery: bool) -> Occasions {
 
 /// Sends trains until none is asked for; each arrives at the lesser of its rate and `capacity`.
 fn run(capacity: Rate) -> Vec<(u64, u64)> {
-    let (start, most) = (Rate::from_mbps(1), Rate::from_mbps(50));
-    let mut controller = ProbeController::new(start, most, occasions(true, false));
+    let (start, max) = (Rate::from_mbps(1), Rate::from_mbps(50));
+    let mut controller = ProbeController::new(start, max, occasions(true, false));
     let mut estimator = ProbeEstimator::new();
     controller.begin(at(0), &mut estimator);
     let mut found = Vec::new();
@@ -133,8 +133,8 @@ fn four_of_five_packets_are_enough_if_they_are_large() {
 
 #[test]
 fn one_probe_follows_a_large_drop() {
-    let (start, most) = (Rate::from_mbps(20), Rate::from_mbps(50));
-    let mut controller = ProbeController::new(start, most, occasions(false, true));
+    let (start, max) = (Rate::from_mbps(20), Rate::from_mbps(50));
+    let mut controller = ProbeController::new(start, max, occasions(false, true));
     let mut estimator = ProbeEstimator::new();
     controller.on_estimate(at(0), Rate::from_mbps(14), true, &mut estimator);
     controller.on_recovered(at(1), &mut estimator);
@@ -168,8 +168,8 @@ fn a_drop_is_not_probed_where_the_rate_has_come_near_to_the_probe() {
 
 /// At 20 Mb/s of at most 50, without probes at the start.
 fn at_twenty() -> (ProbeController, ProbeEstimator) {
-    let (start, most) = (Rate::from_mbps(20), Rate::from_mbps(50));
-    (ProbeController::new(start, most, occasions(false, false)), ProbeEstimator::new())
+    let (start, max) = (Rate::from_mbps(20), Rate::from_mbps(50));
+    (ProbeController::new(start, max, occasions(false, false)), ProbeEstimator::new())
 }
 
 /// The rate of each train that is asked for, in Mb/s.
@@ -246,8 +246,8 @@ fn none_is_sent_while_queues_or_loss_limit() {
 /// 60 of 10 Mb/s x 6 call for 120 of at most 100, after which there is no more to find.
 #[test]
 fn a_train_at_the_largest_rate_is_the_last() {
-    let (start, most) = (Rate::from_mbps(10), Rate::from_mbps(100));
-    let mut controller = ProbeController::new(start, most, occasions(true, false));
+    let (start, max) = (Rate::from_mbps(10), Rate::from_mbps(100));
+    let mut controller = ProbeController::new(start, max, occasions(true, false));
     let mut estimator = ProbeEstimator::new();
     controller.begin(at(0), &mut estimator);
     controller.on_estimate(at(1), Rate::from_mbps(60), true, &mut estimator);
@@ -264,8 +264,8 @@ fn a_train_at_the_largest_rate_is_the_last() {
 /// 0.7 of 6 x 1 Mb/s.
 #[test]
 fn a_further_train_needs_more_than_seven_tenths_of_the_last() {
-    let (start, most) = (Rate::from_mbps(1), Rate::from_mbps(50));
-    let mut controller = ProbeController::new(start, most, occasions(true, false));
+    let (start, max) = (Rate::from_mbps(1), Rate::from_mbps(50));
+    let mut controller = ProbeController::new(start, max, occasions(true, false));
     let mut estimator = ProbeEstimator::new();
     controller.begin(at(0), &mut estimator);
     controller.on_estimate(at(1), Rate::from_kbps(4_200), true, &mut estimator);
@@ -276,8 +276,8 @@ fn a_further_train_needs_more_than_seven_tenths_of_the_last() {
 
 #[test]
 fn no_more_trains_wait_than_are_kept() {
-    let (start, most) = (Rate::from_mbps(1), Rate::from_mbps(1_000_000));
-    let mut controller = ProbeController::new(start, most, occasions(true, false));
+    let (start, max) = (Rate::from_mbps(1), Rate::from_mbps(1_000_000));
+    let mut controller = ProbeController::new(start, max, occasions(true, false));
     let mut estimator = ProbeEstimator::new();
     controller.begin(at(0), &mut estimator);
     for doublings in 0..12 {
@@ -289,8 +289,8 @@ fn no_more_trains_wait_than_are_kept() {
 
 #[test]
 fn results_are_awaited_for_a_second() {
-    let (start, most) = (Rate::from_mbps(1), Rate::from_mbps(50));
-    let mut controller = ProbeController::new(start, most, occasions(true, false));
+    let (start, max) = (Rate::from_mbps(1), Rate::from_mbps(50));
+    let mut controller = ProbeController::new(start, max, occasions(true, false));
     let mut estimator = ProbeEstimator::new();
     controller.begin(at(0), &mut estimator);
     controller.on_timer(at(1_000_000), &mut estimator);

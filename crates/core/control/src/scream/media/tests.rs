@@ -73,8 +73,8 @@ fn the_start_window_gives_the_start_bitrate() {
         media.update(&window(start), rtt);
         let target = media.target().as_mbps_f64();
         // The small-window term is a step of one fixed-point iteration away; 3000 B is the least.
-        let most = if millis == 1 { 24.0 } else { 10.3 };
-        assert!((9.7..most).contains(&target), "{millis} {target}");
+        let max = if millis == 1 { 24.0 } else { 10.3 };
+        assert!((9.7..max).contains(&target), "{millis} {target}");
     }
 }
 

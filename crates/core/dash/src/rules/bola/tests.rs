@@ -123,13 +123,13 @@ fn too_much_buffer_waits_except_at_the_highest_level() {
     let mut bola = steady(&ladder, &slow, 6.0);
     bola.on_empty();
     bola.last_call = None;
-    let most = bola.utility.as_ref().map_or(0.0, |utility| utility.max_buffer(0));
-    let (level, wait) = bola.decide(&situation(&ladder, &slow, (at(1_000), most + 1.5), 0));
+    let max = bola.utility.as_ref().map_or(0.0, |utility| utility.max_buffer(0));
+    let (level, wait) = bola.decide(&situation(&ladder, &slow, (at(1_000), max + 1.5), 0));
     assert_eq!(level, Some(Wish(0)));
     assert!((wait.as_secs_f64() - 1.5).abs() < 1e-6, "{wait}");
     bola.placeholder = 1.0;
     bola.last_call = None;
-    let (_, wait) = bola.decide(&situation(&ladder, &slow, (at(1_000), most - 0.3), 0));
+    let (_, wait) = bola.decide(&situation(&ladder, &slow, (at(1_000), max - 0.3), 0));
     assert_eq!(wait, Duration::ZERO);
     assert!((bola.placeholder - 0.3).abs() < 1e-6);
     let fast = throughput(50_000);
@@ -168,8 +168,8 @@ fn the_placeholder_is_no_more_than_what_the_level_may_hold() {
     bola.placeholder = 100.0;
     bola.on_request_over(at(2_000), at(3_000));
     bola.on_segment(&situation(&ladder, &fast, (at(3_000), 8.0), 3), 1, 3);
-    let most = bola.utility.as_ref().map_or(0.0, |utility| utility.max_buffer(3));
-    assert!((bola.placeholder - (most - 9.0)).abs() < 1e-9, "8 s now were 9 s a second ago");
+    let max = bola.utility.as_ref().map_or(0.0, |utility| utility.max_buffer(3));
+    assert!((bola.placeholder - (max - 9.0)).abs() < 1e-9, "8 s now were 9 s a second ago");
 }
 
 #[test]

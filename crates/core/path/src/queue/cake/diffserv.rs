@@ -162,7 +162,7 @@ mod tests {
         };
         let [bulk, shell] = ["cs1 le", "cs2"];
         let (tens, twenties) = ("af11 af12 af13", "af21 af22 af23");
-        let (video, least) = ("cs3 af31 af32 af33 af41 af42 af43", "cs4 cs5 voice-admit ef");
+        let (video, voice) = ("cs3 af31 af32 af33 af41 af42 af43", "cs4 cs5 voice-admit ef");
         let control = "cs6 cs7";
         for (names, four, eight) in [
             ("df", 0, 2),
@@ -171,7 +171,7 @@ mod tests {
             (twenties, 2, 4),
             (shell, 2, 5),
             (video, 2, 3),
-            (least, 3, 6),
+            (voice, 3, 6),
             (control, 3, 7),
         ] {
             assert!(tins(Diffserv::Four, names).iter().all(|tin| *tin == four), "{names}");

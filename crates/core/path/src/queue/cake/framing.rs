@@ -48,7 +48,7 @@ pub struct Framing {
     /// Bytes that each packet is longer there, or shorter.
     pub overhead: SignedBytes,
     /// The least length of a frame.
-    pub least: Bytes,
+    pub min: Bytes,
     /// What frames are cut into.
     pub cells: Cells,
 }
@@ -61,7 +61,7 @@ pub const fn in_cells(frame: Bytes) -> Bytes {
 impl Framing {
     pub(super) const fn length(&self, size: Bytes) -> Bytes {
         let frame = size.saturating_add_signed(self.overhead);
-        let frame = if frame.get() < self.least.get() { self.least } else { frame };
+        let frame = if frame.get() < self.min.get() { self.min } else { frame };
         match self.cells {
             Cells::None => frame,
             Cells::Atm => in_cells(frame),
@@ -71,7 +71,7 @@ impl Framing {
 
     /// What a word adds to it; `None` if there is no such word.
     fn with(self, word: &str) -> Option<Self> {
-        let (overhead, least, cells) = match word {
+        let (overhead, min, cells) = match word {
             "raw" => return Some(Self { overhead: SignedBytes::ZERO, cells: Cells::None, ..self }),
             "conservative" => {
                 return Some(Self { overhead: SignedBytes::new(48), cells: Cells::Atm, ..self });
@@ -93,7 +93,7 @@ impl Framing {
         };
         Some(Self {
             overhead: SignedBytes::new(self.overhead.get() + overhead),
-            least: if least > 0 { Bytes::new(least) } else { self.least },
+            min: if min > 0 { Bytes::new(min) } else { self.min },
             cells: cells.unwrap_or(self.cells),
         })
     }
@@ -112,6 +112,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
      pppoa-vcmux, pppoa-llc, pppoe-vcmux, pppoe-llcsnap, bridged-vcmux, bridged-llcsnap, ipoa-vcmux, ipoa-llcsnap, \
      via-ethernet, and several with spaces between them"
 )]
+#[non_exhaustive]
 pub struct FramingError {
     word: String,
 }
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn words_are_those_of_tc() {
         use Cells::{Atm, None, Ptm};
-        for (word, overhead, least, cells) in [
+        for (word, overhead, min, cells) in [
             ("raw", 0, 0, None),
             ("conservative", 48, 0, Atm),
             ("ipoa-vcmux", 8, 0, Atm),
@@ -162,7 +163,7 @@ mod tests {
             ("pppoe-ptm  raw", 0, 0, None),
         ] {
             let expected =
-                Framing { overhead: SignedBytes::new(overhead), least: Bytes::new(least), cells };
+                Framing { overhead: SignedBytes::new(overhead), min: Bytes::new(min), cells };
             assert_eq!(word.parse(), Ok(expected), "{word}");
         }
         for wrong in ["", "pppoe", "docsis, ether-vlan"] {
@@ -172,9 +173,9 @@ mod tests {
 
     #[test]
     fn lengths_are_closed_forms() {
-        let length = |overhead, least, cells, size| {
-            let least = Bytes::new(least);
-            let framing = Framing { overhead: SignedBytes::new(overhead), least, cells };
+        let length = |overhead, min, cells, size| {
+            let min = Bytes::new(min);
+            let framing = Framing { overhead: SignedBytes::new(overhead), min, cells };
             framing.length(Bytes::new(size)).get()
         };
         for size in [0, 1, 40, 47, 48, 49, 64, 65, 1452, 1500, 9000] {

@@ -160,7 +160,7 @@ impl CakeConfig {
     fn framing(&self) -> Framing {
         Framing {
             overhead: self.overhead.unwrap_or(self.framing.overhead),
-            least: self.mpu.unwrap_or(self.framing.least),
+            min: self.mpu.unwrap_or(self.framing.min),
             cells: self.cells.unwrap_or(self.framing.cells),
         }
     }

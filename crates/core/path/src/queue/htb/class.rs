@@ -5,7 +5,7 @@ use super::ring::Ring;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Linux: `mbuffer`.
-const MOST: Duration = Duration::from_secs(60);
+const MAX_TIME: Duration = Duration::from_secs(60);
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
 /// What a class may do.
@@ -41,7 +41,7 @@ impl Bucket {
     fn charge(&mut self, size: Bytes, elapsed: Duration) {
         let filled = self.tokens.saturating_add(elapsed).min(self.depth);
         let tokens = filled.saturating_sub(self.rate.time_for(size));
-        self.tokens = tokens.max(NANOSECOND - MOST);
+        self.tokens = tokens.max(NANOSECOND - MAX_TIME);
     }
 }
 
@@ -93,7 +93,7 @@ impl Class {
 
     /// Time since the tokens were reckoned, as far as it counts.
     pub fn elapsed(&self, now: Instant) -> Duration {
-        (now - self.updated).min(MOST)
+        (now - self.updated).min(MAX_TIME)
     }
 
     /// Pays for a packet: always of the ceiling, and of the rate if it `lends` (to itself, in a leaf).

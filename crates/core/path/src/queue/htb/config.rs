@@ -83,6 +83,7 @@ pub struct HtbConfig {
 /// Why a tree of classes cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{field}: {why}", class.as_ref().map_or(String::new(), |name| format!("class \"{name}\": ")))]
+#[non_exhaustive]
 pub struct HtbError {
     /// The class; `None` where it is of all together.
     pub class: Option<String>,
@@ -174,8 +175,8 @@ impl HtbConfig {
     fn check_ceil(&self, class: &HtbClass) -> Result<(), HtbError> {
         let HtbClass { ceil, rate, .. } = class;
         match self.lender(class) {
-            Some((most, whose)) if *ceil > most => {
-                let why = format!("{ceil} is never reached: it is more than {whose} ({most})");
+            Some((max, whose)) if *ceil > max => {
+                let why = format!("{ceil} is never reached: it is more than {whose} ({max})");
                 Err(class.refused("ceil", &why))
             }
             None if ceil > rate => {

@@ -26,7 +26,7 @@ pub struct LinkLayer {
     /// Bytes that each packet is longer there, or shorter.
     pub overhead: SignedBytes,
     /// The least length of a frame.
-    pub least: Bytes,
+    pub min: Bytes,
     /// Whether frames are cut into ATM cells.
     pub atm: bool,
     /// Up to which length the table is exact.
@@ -39,7 +39,7 @@ impl Default for LinkLayer {
     fn default() -> Self {
         Self {
             overhead: SignedBytes::ZERO,
-            least: Bytes::ZERO,
+            min: Bytes::ZERO,
             atm: false,
             mtu: Bytes::new(2047),
             entries: 512,
@@ -61,14 +61,14 @@ pub(super) struct SizeTable {
 impl SizeTable {
     pub(super) fn new(link: &LinkLayer) -> Self {
         let plain = Self { overhead: link.overhead, entries: Vec::new(), cell_log: 0, size_log: 0 };
-        if !link.atm && link.least == Bytes::ZERO {
+        if !link.atm && link.min == Bytes::ZERO {
             return plain;
         }
         let count = u64::from(link.entries.max(1));
         let reaches = |log: &u32| link.mtu.get() >> log < count;
         let cell_log = (0..u64::BITS).find(reaches).unwrap_or(0);
         let adjusted = |index: u64| {
-            let frame = Bytes::new((index + 1) << cell_log).max(link.least);
+            let frame = Bytes::new((index + 1) << cell_log).max(link.min);
             if link.atm { in_cells(frame).get() } else { frame.get() }
         };
         let greatest = adjusted(count - 1);
@@ -127,13 +127,13 @@ mod tests {
     #[test]
     fn a_least_length_makes_a_table_that_rounds_up_to_its_entries() {
         // 2047 B in 512 entries: four bytes each.
-        let least = LinkLayer { least: Bytes::new(64), ..LinkLayer::default() };
+        let padded = LinkLayer { min: Bytes::new(64), ..LinkLayer::default() };
         for (size, expected) in
             [(20, 64), (64, 64), (65, 68), (1497, 1500), (1500, 1500), (2048, 2048)]
         {
-            assert_eq!(length(least, size), expected, "{size}");
+            assert_eq!(length(padded, size), expected, "{size}");
         }
-        let fine = LinkLayer { entries: 2048, ..least };
+        let fine = LinkLayer { entries: 2048, ..padded };
         assert_eq!([1497, 65].map(|size| length(fine, size)), [1497, 65]);
     }
 

@@ -44,7 +44,7 @@ fn configs() -> impl Strategy<Value = CakeConfig> {
             rtt: Duration::from_millis(rtt),
             isolation,
             diffserv,
-            framing: Framing { overhead: SignedBytes::new(overhead), least: Bytes::new(64), cells },
+            framing: Framing { overhead: SignedBytes::new(overhead), min: Bytes::new(64), cells },
             ecn,
             ..CakeConfig::default()
         },
@@ -124,7 +124,7 @@ proptest! {
         steps in steps(),
         config in any_configs(),
         limit in prop_oneof![
-            (3000u64..60_000).prop_map(|most| Limit::Bytes(Bytes::new(most))),
+            (3000u64..60_000).prop_map(|max| Limit::Bytes(Bytes::new(max))),
             (1u64..80).prop_map(Limit::Packets),
         ],
         seed in any::<u64>(),
@@ -173,8 +173,8 @@ proptest! {
             }
             prop_assert_eq!(queue.backlog(), ledger.backlog());
             match limit {
-                Limit::Bytes(most) => prop_assert!(queue.backlog().bytes <= most),
-                Limit::Packets(most) => prop_assert!(queue.backlog().packets <= most),
+                Limit::Bytes(max) => prop_assert!(queue.backlog().bytes <= max),
+                Limit::Packets(max) => prop_assert!(queue.backlog().packets <= max),
             }
         }
         prop_assert_eq!(queue.backlog(), Backlog::default());

@@ -64,8 +64,8 @@ proptest! {
                 let mut bytes = 0;
                 for last in &own[first..] {
                     bytes += last.2;
-                    let most = Rate::from_mbps(rate) * (last.0 - own[first].0);
-                    prop_assert!(bytes <= most.get() + 1 + burst + size, "{bytes} B of {which}");
+                    let max = Rate::from_mbps(rate) * (last.0 - own[first].0);
+                    prop_assert!(bytes <= max.get() + 1 + burst + size, "{bytes} B of {which}");
                 }
             }
         }

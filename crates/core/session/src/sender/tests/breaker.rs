@@ -3,7 +3,7 @@
 use super::*;
 use crate::circuit_breaker::{BreakerAction, TripCause};
 
-const LEAST: Rate = Rate::from_kbps(800);
+const MIN_BITRATE: Rate = Rate::from_kbps(800);
 
 fn guarded(pacing: Pacing, breaker: Option<Rate>) -> (Sender, Scripted) {
     sender(target(pacing), |config| config.circuit_breaker = breaker)
@@ -30,12 +30,12 @@ fn actions(events: &[SenderEvent]) -> Vec<(Instant, BreakerAction, Option<Rate>)
 /// RFC 8083 section 4.1: three intervals of a second without a report.
 #[test]
 fn a_stream_of_which_nothing_is_heard_falls_to_its_least_rate_and_then_ends() {
-    let (mut sender, _) = guarded(Pacing::Burst, Some(LEAST));
+    let (mut sender, _) = guarded(Pacing::Burst, Some(MIN_BITRATE));
     let packets = drive(&mut sender, at(20_000));
     let events: Vec<SenderEvent> = std::iter::from_fn(|| sender.poll_event()).collect();
     let cause = TripCause::RtcpTimeout;
     let expected = [
-        (at(3_000), BreakerAction::Reduce(cause), Some(LEAST)),
+        (at(3_000), BreakerAction::Reduce(cause), Some(MIN_BITRATE)),
         (at(6_000), BreakerAction::End(cause), Some(Rate::ZERO)),
     ];
     assert_eq!(actions(&events), expected);
@@ -44,7 +44,7 @@ fn a_stream_of_which_nothing_is_heard_falls_to_its_least_rate_and_then_ends() {
         _ => None,
     });
     for (captured, target) in targets {
-        let expected = if captured < at(3_000) { Rate::from_mbps(10) } else { LEAST };
+        let expected = if captured < at(3_000) { Rate::from_mbps(10) } else { MIN_BITRATE };
         assert_eq!(target, expected, "{captured}");
     }
     // The last frame before the end, and nothing behind it.
@@ -59,7 +59,7 @@ fn a_stream_of_which_nothing_is_heard_falls_to_its_least_rate_and_then_ends() {
 fn without_a_breaker_and_with_reports_a_stream_goes_on() {
     let (mut alone, _) = guarded(Pacing::Burst, None);
     drive(&mut alone, at(10_000));
-    let (mut heard, _) = guarded(Pacing::Burst, Some(LEAST));
+    let (mut heard, _) = guarded(Pacing::Burst, Some(MIN_BITRATE));
     for number in 0..600 {
         frame(&mut heard, number);
         let now = Instant::ZERO + INTERVAL * number;
@@ -75,12 +75,13 @@ fn without_a_breaker_and_with_reports_a_stream_goes_on() {
 #[test]
 fn a_stopped_stream_is_not_judged_and_a_slow_one_is_each_second() {
     let (mut slow, _) = sender(target(Pacing::Burst), |config| {
-        (config.circuit_breaker, config.frame_interval) = (Some(LEAST), Duration::from_secs(3));
+        (config.circuit_breaker, config.frame_interval) =
+            (Some(MIN_BITRATE), Duration::from_secs(3));
     });
     frame(&mut slow, 0);
     slow.on_feedback(at(1), &report(0, "###"));
     assert_eq!(slow.next_deadline(), Some(at(1_000)));
-    let (mut sender, _) = guarded(Pacing::Burst, Some(LEAST));
+    let (mut sender, _) = guarded(Pacing::Burst, Some(MIN_BITRATE));
     frame(&mut sender, 0);
     assert_eq!(
         sender.next_deadline(),
@@ -97,7 +98,7 @@ fn what_waits_leaves_at_the_least_rate_and_nothing_is_tried_beyond_it() {
     let rate = Rate::from_mbps(10);
     let interval = Duration::from_millis(40);
     for pacing in [Pacing::Rate(rate), Pacing::Bursts { rate, interval }] {
-        let (mut sender, told) = guarded(pacing, Some(LEAST));
+        let (mut sender, told) = guarded(pacing, Some(MIN_BITRATE));
         told.with(|shared| {
             let asking = target(pacing).asking(|ask| ask.probes_per_frame = 2);
             shared.target = Some(asking);

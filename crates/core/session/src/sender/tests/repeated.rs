@@ -91,9 +91,9 @@ fn copies_of_the_last_round_are_of_frames_for_which_it_is_the_last() {
 #[test]
 fn repair_packets_are_planned_for_as_many_packets_as_the_target_has_room_for() {
     let goal = RepairGoal::default().share;
-    let share = |repair, least: Ratio| {
+    let share = |repair, min: Ratio| {
         let (mut sender, _) = sender(target(Pacing::Burst), |config| {
-            (config.repair, config.repair_share) = (repair, least);
+            (config.repair, config.repair_share) = (repair, min);
         });
         encode(&mut sender, at(0)).unwrap().repair_share
     };

@@ -61,9 +61,9 @@ impl Bbr3 {
     fn with_budget(&self, flight: f64) -> f64 {
         let smallest = MIN_QUANTUM_SEGMENTS * self.segment_size;
         let quantum = (self.pacing_rate * QUANTUM_SECS).min(MAX_QUANTUM).max(smallest);
-        let least = (QUANTA_IN_FLIGHT * quantum).max(MIN_SEGMENTS * self.segment_size);
+        let min = (QUANTA_IN_FLIGHT * quantum).max(MIN_SEGMENTS * self.segment_size);
         let more = if self.state == State::Up { 2.0 * self.segment_size } else { 0.0 };
-        flight.max(least) + more
+        flight.max(min) + more
     }
 
     pub(super) fn inflight(&self, bandwidth: f64, gain: f64) -> f64 {
@@ -99,12 +99,12 @@ impl Bbr3 {
         } else if self.cwnd < target || ack.total_delivered.as_f64() < self.initial_window() {
             self.cwnd += acked;
         }
-        let least = MIN_SEGMENTS * self.segment_size;
-        self.cwnd = self.cwnd.max(least);
+        let min = MIN_SEGMENTS * self.segment_size;
+        self.cwnd = self.cwnd.max(min);
         if self.state == State::ProbeRtt {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
-        self.cwnd = self.cwnd.min(self.model_bound().max(least));
+        self.cwnd = self.cwnd.min(self.model_bound().max(min));
     }
 
     /// The cap of BoundCwndForModel.

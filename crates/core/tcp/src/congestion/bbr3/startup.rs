@@ -96,7 +96,7 @@ impl Bbr3 {
             return;
         }
         let rounds = self.rounds.count - self.drain_start;
-        let long = self.parameters.drain_rounds.is_some_and(|most| rounds > most);
+        let long = self.parameters.drain_rounds.is_some_and(|max| rounds > max);
         if long || ack.in_flight.as_f64() <= self.inflight(self.bandwidth(), 1.0) {
             self.start_down(ack.now);
         }

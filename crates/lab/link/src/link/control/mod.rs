@@ -8,6 +8,7 @@ mod requests;
 pub use requests::Told;
 
 use super::config::LinkConfig;
+use super::packet::LinkRegistry;
 use gameway_experiment::RunError;
 use gameway_experiment::spec::PathSpec;
 use gameway_path::Link;
@@ -66,7 +67,11 @@ impl Control {
     ///
     /// # Errors
     /// If the place is taken, or nothing can be made there.
-    pub fn new(socket: &Path, config: &LinkConfig) -> io::Result<Self> {
+    pub fn new(
+        socket: &Path,
+        config: &LinkConfig,
+        registry: Arc<LinkRegistry>,
+    ) -> io::Result<Self> {
         let refused = |error: io::Error| {
             let told = format!("control: \"{}\" {error}", socket.display());
             io::Error::new(error.kind(), told)
@@ -81,7 +86,7 @@ impl Control {
             answered.recv().ok()
         };
         let socket = LineSocket::listen(socket).map_err(refused)?;
-        let mut of_clients = Requests::new(&config.path, &config.folder);
+        let mut of_clients = Requests::new(&config.path, &config.folder, registry);
         let answer = move |line: &[u8]| of_clients.answer(line, &mut ask).to_string();
         let server = socket.serve("link-control", answer)?;
         Ok(Self { requests, asked, _server: server })

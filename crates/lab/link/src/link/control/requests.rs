@@ -4,9 +4,10 @@
 
 use super::{Done, What};
 use crate::document::{self, Slip};
-use crate::link::config::LinkConfig;
+use crate::link::packet::LinkRegistry;
 use crate::link::path::LivePath;
 use gameway_experiment::build::{capacities, changed_links, check_change};
+use gameway_experiment::check::check_path;
 use gameway_experiment::spec::{CapacitySpec, PathSpec, TraceSpec};
 use gameway_path::Link;
 use gameway_units::{Instant, Rate};
@@ -15,6 +16,7 @@ use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The list of changes in a link's folder.
 const CHANGES: &str = "changes.jsonl";
@@ -100,19 +102,20 @@ impl Told {
 #[derive(Debug)]
 pub struct Requests {
     path: PathSpec,
+    registry: Arc<LinkRegistry>,
     changes: Option<PathBuf>,
     /// Once it could be made.
     list: Option<File>,
 }
 
 impl Requests {
-    /// Of a link with this path, and this folder if it has one.
+    /// Of a link with this path, which can name what this registry has, and this folder if it has one.
     #[must_use]
-    pub fn new(path: &PathSpec, folder: &Path) -> Self {
+    pub fn new(path: &PathSpec, folder: &Path, registry: Arc<LinkRegistry>) -> Self {
         let has_folder = !folder.as_os_str().is_empty();
         let changes = has_folder.then(|| folder.join(CHANGES));
         let list = changes.as_ref().and_then(|file| File::create(file).ok());
-        Self { path: path.clone(), changes, list }
+        Self { path: path.clone(), registry, changes, list }
     }
 
     /// The answer to a line. `ask` has it done by the link; `None` once that has ended.
@@ -165,7 +168,7 @@ impl Requests {
         let mut path = document::read(document)?;
         path.nominal_rtt = self.path.nominal_rtt;
         path.stalls.clone_from(&self.path.stalls);
-        LinkConfig::check_path(&path)?;
+        check_path(self.registry.known(), &path)?;
         check_change(&self.path, &path)?;
         check_files(&path)?;
         let links = changed_links(&self.path, &path)?;

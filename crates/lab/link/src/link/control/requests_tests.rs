@@ -8,8 +8,12 @@ const PATH: &str = r#"{"capacity": "12 Mb/s", "base_rtt": "20 ms", "nominal_rtt"
     "queue": {"kind": "drop-tail", "size": "10 packets"}, "hop": [{"name": "access", "capacity": "50 Mb/s"}],
     "back": {"capacity": "5 Mb/s", "loss": {"probability": "1 %"}}, "gateway": "none"}"#;
 
+fn registry() -> Arc<LinkRegistry> {
+    Arc::new(LinkRegistry::standard())
+}
+
 fn requests() -> Requests {
-    Requests::new(&PATH.parse().expect("it is a path"), Path::new(""))
+    Requests::new(&PATH.parse().expect("it is a path"), Path::new(""), registry())
 }
 
 /// The answer of a link that does all at a second, and whether it was asked.
@@ -138,7 +142,7 @@ fn a_link_that_has_ended_or_refuses_does_not_change() {
 fn changes_are_listed_in_the_links_folder() {
     let folder = std::env::temp_dir().join(format!("gameway-changes-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let mut requests = Requests::new(&PATH.parse().expect("it is a path"), &folder);
+    let mut requests = Requests::new(&PATH.parse().expect("it is a path"), &folder, registry());
     for line in [r#"{"set": {"path.base_rtt": "10 ms"}}"#, r#"{"set": {"path.base_rtt": 1}}"#] {
         answer(&mut requests, line);
     }
@@ -202,7 +206,7 @@ proptest! {
             });
             let is_error = answer["error"].is_string();
             prop_assert!(is_error != answer["path"].is_object(), "{}", answer);
-            LinkConfig::check_path(&requests.path).expect("it can be built");
+            check_path(registry().known(), &requests.path).expect("it can be built");
             if !is_error {
                 prop_assert_eq!(&answer["path"], &document_of(&requests.path));
             }

@@ -20,13 +20,14 @@ impl Bench {
             "server": { "device": "a" }, "client": { "device": "b" },
         });
         let config = serde_json::from_value(config).expect("it is a link");
-        Self(Control::new(&std::env::temp_dir().join(socket), &config).expect("a socket"))
+        let (socket, known) = (std::env::temp_dir().join(socket), LinkRegistry::standard());
+        Self(Control::new(&socket, &config, Arc::new(known)).expect("a socket"))
     }
 
     fn connect(&self) -> BufReader<UnixStream> {
         let stream = UnixStream::connect(self.0._server.place()).expect("a socket");
-        let most = std::time::Duration::from_secs(10);
-        stream.set_read_timeout(Some(most)).expect("a time");
+        let max = std::time::Duration::from_secs(10);
+        stream.set_read_timeout(Some(max)).expect("a time");
         BufReader::new(stream)
     }
 

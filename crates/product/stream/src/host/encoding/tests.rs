@@ -92,11 +92,11 @@ fn made(open: OpenEncoder, to_do: impl IntoIterator<Item = Job>) -> Vec<Made> {
     let source = capture::open(&Source::Scene { seed: 1 }, size, 60).expect("a scene");
     let encoding = Encoding::new(source, open, size, (Duration::from_nanos(16_666_667), 60));
     let (jobs, taken) = std::sync::mpsc::channel();
-    let (giver, taker) = crate::wake::waking().expect("a descriptor");
+    let (sender, receiver) = crate::wake::waking().expect("a descriptor");
     to_do.into_iter().for_each(|job| jobs.send(job).expect("somebody listens"));
     drop(jobs);
-    encoding.run(&taken, &giver);
-    std::iter::from_fn(|| taker.take()).collect()
+    encoding.run(&taken, &sender);
+    std::iter::from_fn(|| receiver.take()).collect()
 }
 
 #[test]
@@ -292,14 +292,14 @@ fn a_source_goes_on_by_the_pictures_that_are_left_out() {
     let encoding = Encoding::new(Box::new(Numbered(told, 0)), open, size, (interval, 60));
     let pictures = Arc::clone(&encoding.pictures);
     let (jobs, taken) = std::sync::mpsc::channel();
-    let (giver, _taker) = crate::wake::waking().expect("a descriptor");
+    let (sender, _receiver) = crate::wake::waking().expect("a descriptor");
     for (intervals, frame) in [1, 2, 2, 3, 1].into_iter().zip(0..) {
         let mut job = job(frame);
         job.request.level.intervals = intervals;
         jobs.send(job).expect("somebody listens");
     }
     drop(jobs);
-    encoding.run(&taken, &giver);
+    encoding.run(&taken, &sender);
     assert_eq!(asked.iter().collect::<Vec<_>>(), [(0, 0), (1, 0), (3, 1), (5, 2), (8, 4)]);
     assert_eq!(pictures.load(Ordering::Relaxed), 9, "by which a film's sound goes");
 }

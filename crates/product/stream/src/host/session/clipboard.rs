@@ -11,7 +11,7 @@ use gameway_input::clipboard::{Assembly, Message, Outcome, parts};
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-const LEAST: Duration = Duration::from_millis(20);
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What a player wants of the clipboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl ClipboardLink {
             return None;
         }
         let message = self.answer.pop_front()?;
-        self.next = now.saturating_add(LEAST);
+        self.next = now.saturating_add(MIN_INTERVAL);
         self.is_answering = !self.answer.is_empty();
         Some(message)
     }

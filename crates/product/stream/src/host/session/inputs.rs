@@ -16,7 +16,7 @@ use gameway_input::gamepad::{
 use gameway_input::{Acknowledgement, Action, Message, Program, gamepad};
 use gameway_units::{Duration, Instant};
 
-const LEAST: Duration = Duration::from_millis(20);
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(1_000);
 const AGAIN: Duration = Duration::from_millis(250);
 
@@ -48,7 +48,7 @@ impl RumbleOut {
         let nanos = ends.saturating_since(now).as_nanos();
         let millis = if strength == (0, 0) { 0 } else { nanos.div_euclid(1_000_000).max(1) as u16 };
         let until = if millis == 0 { now } else { ends };
-        self.said[pad] = Some((Felt { strength, until }, now.saturating_add(LEAST)));
+        self.said[pad] = Some((Felt { strength, until }, now.saturating_add(MIN_INTERVAL)));
         let (strong, weak) = strength;
         Some(Rumble { pad, strong, weak, millis })
     }

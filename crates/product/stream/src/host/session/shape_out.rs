@@ -11,7 +11,7 @@
 use super::Session;
 use gameway_units::{Duration, Instant};
 
-const LEAST: Duration = Duration::from_millis(50);
+const MIN_INTERVAL: Duration = Duration::from_millis(50);
 const NANOS_PER_BYTE: i64 = 8_000;
 
 /// See the module's head.
@@ -36,7 +36,7 @@ impl ShapeOut {
         if self.next.is_some_and(|next| now < next) {
             return None;
         }
-        let span = Duration::from_nanos(NANOS_PER_BYTE * bytes as i64).max(LEAST);
+        let span = Duration::from_nanos(NANOS_PER_BYTE * bytes as i64).max(MIN_INTERVAL);
         (self.next, self.sent) = (Some(now.saturating_add(span)), number);
         Some(channel)
     }

@@ -50,6 +50,7 @@ pub fn host_config(nack: bool) -> HostConfig {
     HostConfig {
         identity: identities().0.clone(),
         candidates: vec![host_address().into()],
+        audio: true,
         h265: false,
         nack,
         parity: nack,

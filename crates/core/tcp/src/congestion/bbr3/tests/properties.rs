@@ -88,8 +88,8 @@ proptest! {
         let mut feed = Feed::new(new(SEGMENT as u32, seed), rtt);
         for step in &steps {
             apply(&mut feed, step);
-            let least = if matches!(step, Step::Ack { .. }) { 4.0 } else { 1.0 };
-            prop_assert!(feed.bbr.cwnd >= least * SEGMENT, "{step:?}: {}", feed.bbr.cwnd);
+            let min = if matches!(step, Step::Ack { .. }) { 4.0 } else { 1.0 };
+            prop_assert!(feed.bbr.cwnd >= min * SEGMENT, "{step:?}: {}", feed.bbr.cwnd);
             prop_assert!(feed.bbr.cwnd.is_finite() && feed.bbr.pacing_rate.is_finite());
             prop_assert!(feed.bbr.pacing_rate >= 0.0);
             prop_assert!(feed.bbr.ssthresh() == Bytes::MAX || feed.bbr.ssthresh() <= feed.bbr.cwnd());
