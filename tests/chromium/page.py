@@ -51,11 +51,11 @@ class Figure:
 
     name: str
     share: float | None = None
-    least: float = 0.0
+    min_difference: float = 0.0
 
     def allowed(self, theirs: float) -> float | None:
         """How far ours may be from theirs; None if nothing is said."""
-        return None if self.share is None else max(self.share * abs(theirs), self.least)
+        return None if self.share is None else max(self.share * abs(theirs), self.min_difference)
 
 
 BITRATE, QUEUE = Figure("bitrate, Mb/s", 0.10), Figure("queueing delay, ms", 0.20, 5.0)

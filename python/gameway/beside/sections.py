@@ -242,9 +242,9 @@ def _cpu_rows(run: Run) -> list[dict[str, object]]:
 
 def _cpu_table(rows: list[dict[str, object]]) -> pl.DataFrame:
     table = pl.DataFrame(rows).group_by("part", maintain_order=True)
-    means = table.agg(runs=pl.len(), mean=pl.col("cpu").mean(), most=pl.col("cpu").max())
+    means = table.agg(runs=pl.len(), mean=pl.col("cpu").mean(), max=pl.col("cpu").max())
     return means.select(
-        "part", "runs", pl.col("mean").alias("mean (% of a core)"), pl.col("most").alias("most (%)")
+        "part", "runs", pl.col("mean").alias("mean (% of a core)"), pl.col("max").alias("most (%)")
     )
 
 

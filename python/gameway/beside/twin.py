@@ -40,13 +40,17 @@ FOLDER = "simulated"
 OF_BROWSERS = ("kind", "picture_size", "field_trials")
 """What a specification says of a browser only."""
 MODEL: dict[str, Any] = {
-    "controller": {"kind": "gcc", "pacing_factor": 1.1, "pacing_burst": "40 ms"}, "video": "steady",
-    "repair": "libwebrtc", "feedback": {"kind": "transport-wide", "interval": "60 ms"},
+    "controller": {
+        "kind": "gcc", "pacing_factor": 1.1, "pacing_burst": "40 ms", "sending_clock": "1 ms",
+    },
+    "video": "steady", "repair": "libwebrtc",
+    "feedback": {"kind": "transport-wide", "interval": "60 ms"},
 }  # fmt: skip
 """What stands for a browser in a simulation. libwebrtc's pacer sends video at 1.1 times the
 estimate (`kStrictPacingMultiplier` of its `VideoSendStreamImpl`) and lets what is due in 40 ms
 leave in a burst (`PacingController::kDefaultBurstInterval`): of the 14 packets of a frame at
-3.8 Mb/s the last left 0.6 ms after the first (median)."""
+3.8 Mb/s the last left 0.6 ms after the first (median). Its estimator reads sending times in whole
+milliseconds (`TransportFeedbackAdapter`)."""
 RUNS_TO_A_LIVE_ONE = 4
 """A mean of three runs beside a controller is by chance 5 to 30 % off (docs/live.md), and simulated
 runs cost little: with four to a live one, the chance in a verdict is mostly the live runs'."""

@@ -1,8 +1,9 @@
 //! Google Congestion Control (GCC), the sender side as in libwebrtc.
 //!
-//! Source: libwebrtc `modules/congestion_controller/goog_cc`: branch m128, and where the modules say so what has been the
-//! default since, read in m138, in the main branch of 2025 (`likelihood` names the commits) and at the head of 2026 (facts and
-//! constants; the code is ours); draft-ietf-rmcat-gcc-02, whose Kalman filter libwebrtc has replaced by a trend line.
+//! Source: libwebrtc `modules/congestion_controller/goog_cc`: branch m128 (`branch-heads/6613`), and where the modules say so
+//! what has been the default since, read in m138 (`branch-heads/7204`), in the main branch of 2025 (`likelihood` names the
+//! commits) and at the head of 2026 (facts and constants; the code is ours); draft-ietf-rmcat-gcc-02, whose Kalman filter
+//! libwebrtc has replaced by a trend line.
 //! `tests/chromium` has all of it beside Chromium's, live. The likelihood estimator, the application limit and the occasions for
 //! probes are also held against libwebrtc's own cases and closed forms.
 //!
@@ -28,7 +29,7 @@
 //! | Figures of loss each second from reports on packets, not from RTCP's | they count in the first second only |
 //! | A frame is spread at the pacing factor; video in libwebrtc has 1.1, of which 40 ms leave in one burst, so that a frame leaves at once | a short queue does not hold a burst; `pacing_factor` = 1.1 with `pacing_burst` = 40 ms sends so |
 //! | Times in nanoseconds, not milliseconds | as newer builds |
-//! | Packets of one sending time are no group for that alone | in milliseconds they are one burst; here they may be many frames (`inter_arrival`) |
+//! | Sending times are exact, and packets of one time are no group for that alone | libwebrtc's are in milliseconds; `sending_clock` = 1 ms is as there (`inter_arrival`) |
 //! | Probe packets count for delay and acknowledged rate | as upstream |
 //! | Option `loss_recovery` | see below; off, as upstream, and on in `gameway host` |
 //!
@@ -91,6 +92,10 @@ pub struct GccOptions {
     /// video
     #[schemars(extend("x-min" = "0 s", "x-max" = "1 s"))]
     pub pacing_burst: Duration,
+    /// sending times are read by a clock of these steps, and packets of one reading are one group; 0: they are exact; libwebrtc has
+    /// 1 ms
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 s"))]
+    pub sending_clock: Duration,
     /// share of the acknowledged rate kept at overuse
     #[schemars(range(min = 0.1, max = 1.0))]
     pub backoff: f64,
@@ -124,6 +129,7 @@ impl Default for GccOptions {
         Self {
             pacing_factor: 2.5,
             pacing_burst: Duration::ZERO,
+            sending_clock: Duration::ZERO,
             backoff: 0.85,
             loss: LossRule::default(),
             throughput: Estimator::default(),
@@ -181,7 +187,7 @@ impl Gcc {
         Self {
             options,
             limits,
-            inter_arrival: InterArrival::default(),
+            inter_arrival: InterArrival::new(options.sending_clock),
             trendline: Trendline::new(),
             acknowledged: Throughput::new(options.throughput),
             aimd: AimdRate::new(start, limits.min, options.backoff),
@@ -232,7 +238,7 @@ impl Gcc {
         let timed_out =
             self.last_feedback.is_none_or(|last| now.saturating_since(last) > STREAM_TIMEOUT);
         if timed_out {
-            self.inter_arrival = InterArrival::default();
+            self.inter_arrival = InterArrival::new(self.options.sending_clock);
             self.trendline = Trendline::new();
         }
         self.last_feedback = Some(now);
