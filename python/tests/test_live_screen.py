@@ -25,7 +25,7 @@ SIZE = (640, 360)
 RATES = {"min_bitrate": "300 kb/s", "start_bitrate": "500 kb/s", "max_bitrate": "8 Mb/s"}
 LADDER = {"ladder": "both", "content": "high"}
 PATIENCE_S = 40.0
-WAIT_S = 5.0
+WAIT_S = 15.0
 SECONDS = 4.0
 
 RED = """(() => {
@@ -43,8 +43,10 @@ RED = """(() => {
 })()"""
 """How much of what is shown is red: the marker is, while a key is held."""
 WATCH = """
+// A further try looks at the same page.
+window.watchNoMore?.();
 window.drawn = [];
-gameway.screen.onDrawn((image, timestamp, time) =>
+window.watchNoMore = gameway.screen.onDrawn((image, timestamp, time) =>
   drawn.push([image.id, timestamp, time, gameway.screen.size.value.width]));
 """
 
@@ -171,6 +173,20 @@ def test_it_goes_over_and_back_while_one_plays(at_host: Any) -> None:
         assert inbound == 1, "the stream is taken once"
 
 
+def test_who_began_with_a_video_goes_over_and_back(at_host: Any) -> None:
+    """What carries all else must outlive the first receiver of pictures."""
+    former, _, _, url = at_host
+    page = opened(former.made, url, "video")
+    page.evaluate("document.getElementById('set').click()")
+    page.until("window.screen_ = document.querySelector('#settings #screen')")
+    for way in ("canvas", "video", "canvas"):
+        page.set(way)
+        before = page.evaluate("gameway.frames")
+        page.until(f"gameway.frames > {before} + 10")
+        assert page.evaluate("connection.connectionState") == "connected"
+    page.made.call("Page.close", {}, page.session)
+
+
 def test_a_browser_that_lacks_something_shows_by_video_and_says_why(at_host: Any) -> None:
     page, _, _, url = at_host
     second = opened(page.made, url, "canvas", "delete window.VideoDecoder;")
@@ -220,3 +236,38 @@ def test_a_canvas_survives_losses(tmp_path: Path) -> None:
     with of_times():
         assert len(seen) > 0.7 * MIN_LIVE_FPS * SECONDS, len(seen)
         assert keys < 20, keys
+
+
+HOLDING = """
+const look = RTCPeerConnection.prototype.getStats;
+RTCPeerConnection.prototype.getStats = async function () {
+  const found = [...(await look.call(this)).values()].map((one) =>
+    one.type === "inbound-rtp" && one.kind === "video"
+      ? { ...one, totalDecodeTime: one.totalDecodeTime - QUICKER / 1000 * one.framesDecoded }
+      : one);
+  return new Map(found.map((one) => [one.id, one]));
+};
+const call = HTMLVideoElement.prototype.requestVideoFrameCallback;
+HTMLVideoElement.prototype.requestVideoFrameCallback = function (tell) {
+  return call.call(this, (now, metadata) =>
+    tell(now, { ...metadata, receiveTime: metadata.receiveTime - WAITED }));
+};
+"""
+"""A browser that shows each picture so much later, or decodes it so much more quickly."""
+
+
+@pytest.mark.long("test_live_screen.py::test_it_goes_over_and_back_while_one_plays")
+@pytest.mark.parametrize(("waited_ms", "quicker_ms", "way"), [(60, 0, "canvas"), (0, 60, "video")])
+def test_by_measurement_the_shorter_way_is_tried_and_kept(
+    at_host: Any, waited_ms: int, quicker_ms: int, way: str
+) -> None:
+    """Where pictures are held `canvas` is tried, and kept only if it is the shorter way."""
+    page, _, _, url = at_host
+    browsers = HOLDING.replace("WAITED", str(waited_ms)).replace("QUICKER", str(quicker_ms))
+    page = opened(page.made, url, "auto", browsers)
+    assert page.evaluate("gameway.screen.choice.value.phase") == "first"
+    page.until("gameway.screen.choice.value.phase === 'trial'", PATIENCE_S)
+    page.until("gameway.screen.way === 'canvas'")
+    page.until("gameway.screen.choice.value.phase === 'decided'", PATIENCE_S)
+    page.until(f"gameway.screen.way === '{way}'")
+    assert "from arrival to display" in page.evaluate("gameway.screen.choice.value.why")

@@ -9,6 +9,7 @@ it is not root's: under sudo it runs as the user who called that.
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 import time
 from contextlib import contextmanager
@@ -34,8 +35,11 @@ SHOWN_WITHIN_S = 20.0
 """Longer no program may take to draw something: a game reads its data first."""
 SERVER_WITHIN_S = 10.0
 DEPTH = 24
-SERVER = ("Xvfb", "-displayfd", "1", "-noreset", "-nolisten", "tcp")
+SERVER = ("-displayfd", "1", "-noreset", "-nolisten", "tcp")
 """It says its display's number, and stays as it is when a first look at it ends."""
+FIRST_DISPLAY, DISPLAYS = 1_000, 50_000
+"""A server that finds a number itself takes the socket of a server in another namespace, which has
+found the same (`crates/product/desktop/src/screen.rs`)."""
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 ENVIRONMENT = {"SDL_AUDIODRIVER": "dummy", "SDL_VIDEO_WINDOW_POS": "0,0", "SDL_RENDER_VSYNC": "1"}
 """For games on SDL, as most are: no sound, the window in the corner, and no more pictures than a
@@ -130,7 +134,8 @@ def processor_ns(group: int) -> int:
 def server_command(size: tuple[int, int]) -> list[str]:
     """Give the command of an X server with a screen of this size."""
     width, height = size
-    return [*SERVER, "-screen", "0", f"{width}x{height}x{DEPTH}"]
+    display = f":{FIRST_DISPLAY + secrets.randbelow(DISPLAYS)}"
+    return ["Xvfb", display, *SERVER, "-screen", "0", f"{width}x{height}x{DEPTH}"]
 
 
 def own_home(command: Sequence[str]) -> list[str]:

@@ -20,6 +20,9 @@ fn a_screen_has_the_size_and_the_cookie() {
     let root = &connection.setup().roots[number];
     let size = (root.width_in_pixels, root.height_in_pixels, root.root_depth);
     assert_eq!(size, (1_280, 720, 24));
+    // None that a server of another network namespace finds by itself, from 0 up.
+    let number: u32 = screen.display()[1..].parse().expect("a number");
+    assert!((1_000..51_000).contains(&number), "{number}");
 }
 
 #[test]
