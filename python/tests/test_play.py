@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, Browser, browser, free_address, until_frames
 from play_fixture import WAIT_S, play
+from screen_fixture import screen
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ pytestmark = [
     pytest.mark.timed,
     pytest.mark.skipif(not DOOM.exists(), reason="needs crispy-doom and freedoom"),
 ]
+NEEDS_XTERM = pytest.mark.skipif(
+    not all(map(shutil.which, ("Xvfb", "xterm"))), reason="needs Xvfb and xterm"
+)
 AMMO = """(() => {
   const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
   const context = canvas.getContext("2d");
@@ -79,6 +85,17 @@ class Game:
             self.made.call("Input.dispatchKeyEvent", asked, self.page)
             time.sleep(0.1)
 
+    def click(self) -> None:
+        """Press the mouse's first button in the middle of the picture, as long as a key."""
+        box = self.made.evaluate(
+            self.page,
+            "(({x, y, width, height}) => [x + width / 2, y + height / 2])(gameway.picture)",
+        )
+        place = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
+        for kind in ("mousePressed", "mouseReleased"):
+            self.made.call("Input.dispatchMouseEvent", {"type": kind, **place}, self.page)
+            time.sleep(0.1)
+
     def is_there(self) -> bool:
         """Whether the game shows something."""
         return float(self.made.evaluate(self.page, LIGHT)) > 60
@@ -116,6 +133,10 @@ def test_a_game_is_played_by_keys_and_ctrl_c_ends_all(tmp_path: Path) -> None:
             assert game.changed(fifty) < 4, "to turn costs no shot"
             game.key("ControlRight")
             assert eventually(lambda: game.changed(fifty) > 8), "50 became 49"
+            time.sleep(1)
+            forty_nine = game.ammo()
+            game.click()
+            assert eventually(lambda: game.changed(forty_nine) > 4), "49 became 48"
         assert left_over(folder)
         assert list(playing.runtime.glob("gameway-*"))
         assert playing.end() == 0
@@ -132,6 +153,50 @@ def test_a_program_that_ends_ends_the_play_and_the_page_says_so(tmp_path: Path) 
         game = Game(made, playing.link)
         assert playing.process.wait(WAIT_S) == 0
         assert eventually(lambda: "has ended" in str(made.evaluate(game.page, "gameway.ended")))
+
+
+@NEEDS_XTERM
+def test_a_program_that_crashes_is_started_again_and_shown(tmp_path: Path) -> None:
+    """The page's picture goes on: bright with xterm, dark without, and bright again."""
+    number = tmp_path / "number"
+    # The second one comes later, so that there is a while without any.
+    xterm = "exec xterm -bg white -geometry 200x60+0+0"
+    script = f"[ -e {number} ] && sleep 2; echo $$ > {number}; {xterm}"
+    with (
+        play(tmp_path / "run", "--size", "320x180", "sh", "-c", script) as playing,
+        browser(tmp_path / "profile") as made,
+    ):
+        game = Game(made, playing.link)
+        assert eventually(game.is_there)
+        first = int(number.read_text())
+        os.kill(first, signal.SIGKILL)
+        assert eventually(lambda: not game.is_there())
+        assert eventually(lambda: int(number.read_text() or first) != first)
+        assert eventually(game.is_there)
+        assert made.evaluate(game.page, "gameway.ended") is None
+        assert playing.end() == 0
+
+
+@NEEDS_XTERM
+def test_a_screen_that_is_there_is_played_and_stays(tmp_path: Path) -> None:
+    paper = tmp_path / "paper"
+    with screen((640, 360)) as name:
+        inner = f"stty raw -echo; echo ready > {paper}; exec cat >> {paper}"
+        words = ["xterm", "-display", name, "-geometry", "200x60+0+0", "-e", "sh", "-c", inner]
+        with subprocess.Popen(words) as terminal, browser(tmp_path / "profile") as made:
+            try:
+                assert eventually(paper.exists)
+                with play(tmp_path / "run", "--no-audio", "--screen", name) as playing:
+                    game = Game(made, playing.link)
+                    assert eventually(game.is_there)
+                    # The pointer is over the terminal, which then has the keys.
+                    game.click()
+                    game.key("KeyW")
+                    assert eventually(lambda: paper.read_text() == "ready\nw"), paper.read_text()
+                    assert playing.end() == 0
+                assert terminal.poll() is None, "it is nobody else's to end"
+            finally:
+                terminal.kill()
 
 
 def test_a_play_that_is_killed_leaves_nothing(tmp_path: Path) -> None:

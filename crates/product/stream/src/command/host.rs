@@ -146,10 +146,11 @@ pub(super) fn serve(
     let end = End::Host { in_pieces: config.keep_interval.is_some() };
     let sink = tables(placed(matches, "out"), end).and_then(|begin| begin()).map_err(refused)?;
     let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
-    let token = config.token.clone();
+    // Whoever reads the journal, today or in a year, could play; codes for new devices, which are there, are good for two minutes.
+    let token = (!unit::is_logged()).then(|| config.token.clone());
     let report = host::run(config, stage, sink, &stop, &mut |refusals, addresses| {
         tell_refusals(&refusals);
-        let told = links(&addresses, names, https, &token);
+        let told = links(&addresses, names, https, token.as_deref());
         told.iter().for_each(|line| tell(line));
         camera(&told);
         unit::tell_ready();
@@ -182,7 +183,8 @@ pub(super) fn own_names() -> Vec<String> {
 /// What to tell of a host's addresses: a link for each, how a program watches, and what must be open.
 ///
 /// The first is that from which this machine reaches others; loopback is for itself.
-fn links(reached: &[SocketAddr], names: Names, https: Https, token: &str) -> Vec<String> {
+/// Where no token is given, as for a log, a line says how a program gets it.
+fn links(reached: &[SocketAddr], names: Names, https: Https, token: Option<&str>) -> Vec<String> {
     let primary = primary();
     let mut reached = reached.to_vec();
     reached.sort_by_key(|at| (at.ip().is_loopback(), !primary.contains(&at.ip()), at.is_ipv6()));
@@ -201,8 +203,14 @@ fn links(reached: &[SocketAddr], names: Names, https: Https, token: &str) -> Vec
             Https::Own(fingerprint) => format!(".{}", fingerprint.as_word()),
             _ => String::new(),
         };
-        let link = format!("{scheme}://{address}/#{token}{certificate}");
-        told.push(format!("or by a program: {} \"{link}\"", names.client));
+        let client = names.client;
+        let how = match token {
+            Some(token) => format!("{client} \"{scheme}://{address}/#{token}{certificate}\""),
+            None => format!(
+                "give {client} the same --token-file as the host; its token does not stand in a log"
+            ),
+        };
+        told.push(format!("or by a program: {how}"));
     }
     if let Https::Own(fingerprint) = https {
         let print = fingerprint.as_text();
@@ -252,7 +260,7 @@ mod tests {
             &[at("127.0.0.1:8443"), at("198.51.100.7:8443")],
             Names::PROGRAMS,
             Https::No,
-            "T",
+            Some("T"),
         );
         assert_eq!(
             told,
@@ -263,17 +271,22 @@ mod tests {
                 "port 8443 must be open for TCP (page and signalling) and for UDP (media)",
             ]
         );
-        let told = links(&[at("[::1]:80")], Names::PROGRAMS, Https::No, "T");
+        let told = links(&[at("[::1]:80")], Names::PROGRAMS, Https::No, Some("T"));
         let program = "or by a program: gameway-client \"http://[::1]:80/#T\"";
         assert_eq!(told, ["watch at http://[::1]:80/", program]);
         let own = Fingerprint::of(b"certificate");
-        let told = links(&[at("192.0.2.7:1")], Names::PROGRAMS, Https::Own(own), "T");
+        let told = links(&[at("192.0.2.7:1")], Names::PROGRAMS, Https::Own(own), Some("T"));
         let program =
             format!("or by a program: gameway-client \"https://192.0.2.7:1/#T.{}\"", own.as_word());
         assert_eq!(told[..2], ["watch at https://192.0.2.7:1/".to_owned(), program]);
         assert!(told[2].ends_with(&format!("SHA-256 {}", own.as_text())), "{told:?}");
-        let told = links(&[at("192.0.2.7:1")], Names::PROGRAMS, Https::Vouched, "T");
+        let told = links(&[at("192.0.2.7:1")], Names::PROGRAMS, Https::Vouched, Some("T"));
         assert_eq!(told[1], "or by a program: gameway-client \"https://192.0.2.7:1/#T\"");
+        let told = links(&[at("192.0.2.7:1")], Names::PROGRAMS, Https::Own(own), None);
+        assert!(
+            told[1].contains("--token-file") && told.iter().all(|line| !line.contains('#')),
+            "{told:?}"
+        );
     }
 
     #[test]

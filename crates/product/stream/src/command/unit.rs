@@ -7,6 +7,7 @@
 use super::{FAILED, Refusal};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 const OPTION: &str = "unit";
@@ -90,6 +91,14 @@ fn quoted(word: &str) -> Option<String> {
 pub(super) fn tell_ready() {
     // Who has started it otherwise does not wait for it.
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+}
+
+/// Whether what is told goes to systemd's journal: `$JOURNAL_STREAM` (systemd.exec(5)) has device and inode of the stream that it reads.
+/// Programs that somebody starts from a desktop may inherit the variable; their own stream differs.
+pub(super) fn is_logged() -> bool {
+    let Ok(read) = std::env::var("JOURNAL_STREAM") else { return false };
+    let own = std::fs::metadata("/proc/self/fd/2");
+    own.is_ok_and(|own| read == format!("{}:{}", own.dev(), own.ino()))
 }
 
 #[cfg(test)]

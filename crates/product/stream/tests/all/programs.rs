@@ -3,6 +3,8 @@
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
@@ -90,6 +92,38 @@ fn a_client_shows_what_a_host_streams_and_both_end_well() {
     let (code, told) = host.end("-TERM");
     assert_eq!(code, Some(0), "{told}");
     assert!(told.contains("encoding: ") && !told.contains("nobody came"), "{told}");
+}
+
+/// As systemd starts a service: the journal reads a stream whose device and inode stand in `JOURNAL_STREAM`.
+#[test]
+fn what_is_told_to_the_journal_has_no_token() {
+    for is_logged in [true, false] {
+        let (mut read, write) = std::io::pipe().expect("a pipe");
+        let own =
+            std::fs::metadata(format!("/proc/self/fd/{}", write.as_raw_fd())).expect("a file");
+        let inode = if is_logged { own.ino() } else { own.ino() + 1 };
+        let mut process = Command::new(HOST)
+            .args([
+                "--listen",
+                "127.0.0.1:0",
+                "--size",
+                "320x180",
+                "--no-audio",
+                "--duration",
+                "1 s",
+            ])
+            .env("GAMEWAY_TOKEN", TOKEN)
+            .env("JOURNAL_STREAM", format!("{}:{inode}", own.dev()))
+            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .stderr(write)
+            .spawn()
+            .expect("a host");
+        let mut told = String::new();
+        read.read_to_string(&mut told).expect("what it tells");
+        assert_eq!(process.wait().expect("an end").code(), Some(0), "{told}");
+        assert!(told.contains("watch at http://127.0.0.1:"), "{told}");
+        assert_eq!(told.contains(TOKEN), !is_logged, "{told}");
+    }
 }
 
 #[test]
