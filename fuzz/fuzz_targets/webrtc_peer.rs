@@ -16,6 +16,7 @@ fn config() -> &'static HostConfig {
     CONFIG.get_or_init(|| HostConfig {
         identity: Identity::generate().expect("a certificate"),
         candidates: vec![Way::Host(([127, 0, 0, 1], 1).into())],
+        audio: true,
         h265: false,
         nack: true,
         parity: true,

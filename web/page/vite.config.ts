@@ -24,6 +24,6 @@ export default defineConfig(({ mode }) => {
     },
     worker: { format: "iife" },
     // One process for all files: to start one for each took four times as long, and beside compilers longer than Vitest waits for it.
-    test: { include: ["src/**/*.test.ts"], isolate: false, maxWorkers: 1 },
+    test: { include: ["src/**/*.test.ts"], isolate: false, maxWorkers: 1, testTimeout: 60_000 },
   };
 });

@@ -49,7 +49,7 @@ export const complain = (what: string) => (error: Error) => complaint.set(`${wha
 const MANNER = { mouseLook: () => settings.value.mouseLook, touchControls: () => touchControls.value };
 
 function takeConnection(connection: RTCPeerConnection, input: RTCDataChannel, screen: Screen): void {
-  const ownSampler = new Sampler(connection, screen);
+  const ownSampler = new Sampler(connection, screen, () => photon.value?.summary.value?.whole.median ?? null);
   sampler.set(ownSampler);
   tell("figures", () => ownSampler.newest);
   const ownPlayer = new Player(input);

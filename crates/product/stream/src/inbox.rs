@@ -178,24 +178,18 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media_packet;
     use gameway_codec::repair::RepairEncoder;
-    use gameway_control::{PacketKind, SequenceNumber};
+    use gameway_control::PacketKind;
     use proptest::prelude::*;
 
     fn packet(frame: u64, index: u16, media_packets: u16, train_packets: u16) -> MediaPacket {
         MediaPacket {
-            sequence: SequenceNumber(0),
             frame: FrameId(frame),
             index,
             media_packets,
             train_packets,
-            payload: 0,
-            header: 0,
-            kind: PacketKind::Media,
-            key_frame: false,
-            refers_back: 1,
-            last_probe: false,
-            original: None,
+            ..media_packet::packet(PacketKind::Media)
         }
     }
 

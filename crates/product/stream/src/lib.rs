@@ -25,6 +25,8 @@ mod error;
 pub mod host;
 pub mod inbox;
 mod keys;
+#[cfg(test)]
+mod media_packet;
 pub mod outbox;
 pub mod photon;
 mod wake;

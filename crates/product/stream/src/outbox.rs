@@ -101,22 +101,17 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gameway_control::{PacketKind, SequenceNumber};
+    use crate::media_packet;
+    use gameway_control::PacketKind;
 
     fn packet(frame: u64, index: u16, kind: PacketKind) -> MediaPacket {
         MediaPacket {
-            sequence: SequenceNumber(0),
             frame: FrameId(frame),
             index,
             media_packets: 2,
             train_packets: 3,
             payload: 4,
-            header: 0,
-            kind,
-            key_frame: false,
-            refers_back: 1,
-            last_probe: false,
-            original: None,
+            ..media_packet::packet(kind)
         }
     }
 

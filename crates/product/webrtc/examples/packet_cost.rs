@@ -30,6 +30,7 @@ fn without_repair(identity: Identity, candidates: Vec<Way>) -> HostConfig {
     HostConfig {
         identity,
         candidates,
+        audio: true,
         h265: false,
         nack: false,
         parity: false,

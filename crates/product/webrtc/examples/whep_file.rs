@@ -114,6 +114,7 @@ fn host_config(socket: &MediaSocket) -> Result<HostConfig, Box<dyn Error>> {
     Ok(HostConfig {
         identity: Identity::generate()?,
         candidates: vec![socket.address().into()],
+        audio: true,
         h265: false,
         nack: false,
         parity: false,

@@ -23,8 +23,6 @@
 
 use crate::rtp::HEADER;
 
-/// Encoding name.
-pub const NAME: &str = "flexfec-03";
 /// Most packets from the first to the last that a parity packet can cover.
 pub const MAX_SPAN: usize = 109;
 /// Bytes of the longest header.

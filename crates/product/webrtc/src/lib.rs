@@ -50,7 +50,7 @@
 //!     let mut socket = MediaSocket::bind(listen, clock)?; // UDP; signalling has the same port of TCP
 //!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], pairing: None, certificate: None, lab: None, servers: Default::default(), wake: None })?;
 //!     let candidates = vec![socket.address().into()];
-//!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, nack: true, parity: false, references: false, export_keys: false };
+//!     let config = HostConfig { identity: Identity::generate()?, candidates, audio: true, h265: false, nack: true, parity: false, references: false, export_keys: false };
 //!     let mut session: Option<(String, Peer)> = None;
 //!     let mut reader = ReportReader::default();
 //!     loop {

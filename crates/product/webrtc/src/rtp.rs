@@ -138,8 +138,8 @@ impl Extensions {
                 }
             }
         }
-        if let (Some(id), Some((least, greatest))) = (terms.playout_delay, self.playout_delay) {
-            let value = u32::from(least & 0xFFF) << 12 | u32::from(greatest & 0xFFF);
+        if let (Some(id), Some((min, greatest))) = (terms.playout_delay, self.playout_delay) {
+            let value = u32::from(min & 0xFFF) << 12 | u32::from(greatest & 0xFFF);
             element(bytes, id, &value.to_be_bytes()[1..]);
         }
         if let (Some(id), Some(frame)) = (terms.frame, self.frame) {

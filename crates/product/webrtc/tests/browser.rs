@@ -205,13 +205,13 @@ fn chromium_plays_sixty_frames_a_second_and_reports() {
     assert_eq!(video["packetsLost"], json!(0), "{video}");
     let decoded = video["framesDecoded"].as_f64().unwrap();
     let rate = video["rate"].as_f64().unwrap();
-    let least = 57.0 * SECONDS as f64;
-    assert!(decoded >= least, "{decoded} frames decoded");
+    let min = 57.0 * SECONDS as f64;
+    assert!(decoded >= min, "{decoded} frames decoded");
     assert!((57.0..=63.0).contains(&rate), "{rate} frames/s");
-    assert!(number(&host, "presented_frames") as f64 > 0.6 * least, "{host}");
+    assert!(number(&host, "presented_frames") as f64 > 0.6 * min, "{host}");
     // Asked for with each frame; by itself the browser sends one each 62 ms. So the page need not tell of frames.
     let reports = number(&host, "reports") as f64;
-    assert!((0.8 * least..=1.3 * decoded).contains(&reports), "{host}");
+    assert!((0.8 * min..=1.3 * decoded).contains(&reports), "{host}");
     assert_eq!(number(&host, "received_frames"), 0);
     assert_eq!(number(&host, "ect1_packets"), 0, "that tells nothing of ECN");
 }

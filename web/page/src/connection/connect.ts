@@ -50,8 +50,9 @@ function assemble(watcher: Watcher, servers: RTCIceServer[]): Parts {
   receive(connection, watcher);
   const wires = new Wires(connection);
   const reports = new Reports(connection, watcher.screen.progress);
-  watcher.screen.open(wires, reports);
+  // All is carried by the transport of the first section (BUNDLE), and goes with it: that of a video is stopped at a change of the way.
   leaveOutLate(connection.addTransceiver("audio", { direction: "recvonly" }).receiver);
+  watcher.screen.open(wires, reports);
   const input = connection.createDataChannel("input", { ordered: false, maxRetransmits: 0 });
   watcher.onConnection(connection, input, connection.createDataChannel("pointer"));
   return { connection, wires, reports };

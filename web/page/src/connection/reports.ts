@@ -65,8 +65,11 @@ export class Reports {
     this.#channel.binaryType = "arraybuffer";
     this.#channel.onmessage = ({ data }) => {
       const told: Told = JSON.parse(new TextDecoder().decode(data));
-      if ("ended" in told) facts.ended = told.ended;
-      else this.onSent?.(told.sent);
+      if ("ended" in told) {
+        facts.ended = told.ended;
+        // The host has ended it: a browser goes on playing silence until the page does, too.
+        connection.close();
+      } else this.onSent?.(told.sent);
     };
     this.#channel.onopen = () => this.#watchDecoding(look);
   }

@@ -1,5 +1,5 @@
 // What two looks at the counters of browser and screen say together.
-import type { Opinion } from "../opinion/judge";
+import type { Opinion, Sent } from "../opinion/judge";
 import type { ScreenCounters } from "../screen/ways";
 
 // What the page itself counted of the pictures that were displayed.
@@ -12,6 +12,8 @@ export interface Displayed {
 }
 
 export interface Counters {
+  // What the host said last of what it has sent.
+  sent: Sent | null;
   video: RTCInboundRtpStreamStats;
   pair: RTCIceCandidatePairStats | undefined;
   screen: ScreenCounters;
@@ -30,6 +32,12 @@ export interface Figures {
   // For packets that are missing. What came again is not known: the host pads on the same stream.
   requests: number;
   freezes: number;
+  // Of a frame, in the last second; null while the host does not say.
+  delay: number | null;
+  // Of what was sent, in the last second; likewise.
+  repair: number | null;
+  // From key to picture, by the newest measurement; null without one.
+  photon: number | null;
   // By ITU-T G.1072, over the last ten seconds; null while it is not known.
   score: number | null;
 }
@@ -45,12 +53,15 @@ export const SHOWN: readonly Shown[] = [
   { name: "rate", unit: "frames/s", digits: 1 },
   { name: "bitrate", unit: "Mb/s", digits: 1 },
   { name: "height", unit: "lines", digits: 0 },
+  { name: "delay", unit: "ms from capture to display", digits: 0 },
+  { name: "photon", unit: "ms from key to picture, when measured", digits: 0 },
   { name: "roundTrip", unit: "ms round trip", digits: 0 },
   { name: "arrival", unit: "ms from arrival to display", digits: 1 },
   { name: "buffer", unit: "ms in the jitter buffer", digits: 1 },
   { name: "decoding", unit: "ms of decoding", digits: 1 },
   { name: "lost", unit: "% lost", digits: 1 },
   { name: "requests", unit: "requests for lost packets/s", digits: 1 },
+  { name: "repair", unit: "% repair", digits: 1 },
 ];
 
 type Stats = RTCInboundRtpStreamStats;
@@ -60,7 +71,20 @@ type Counter = {
 
 const ratio = (part: number, all: number) => (all > 0 ? part / all : 0);
 
-export function figuresOf(before: Counters, now: Counters, opinion: Opinion | null): Figures {
+// What the host said last, less what it had said by the look before.
+function ofHost(before: Sent | null, now: Sent | null): Pick<Figures, "delay" | "repair"> {
+  const grown = (name: keyof Sent) => (before && now ? now[name] - before[name] : 0);
+  const share = (part: keyof Sent, all: keyof Sent, scale: number) =>
+    grown(all) > 0 ? (scale * grown(part)) / grown(all) : null;
+  return { delay: share("delay_us", "displayed", 1e-3), repair: share("repair", "wire", 100) };
+}
+
+export function figuresOf(
+  before: Counters,
+  now: Counters,
+  opinion: Opinion | null,
+  photon: number | null = null,
+): Figures {
   const seconds = (now.video.timestamp - before.video.timestamp) / 1000;
   const grown = (name: Counter) => Math.max(0, (now.video[name] ?? 0) - (before.video[name] ?? 0));
   const [arrived, lost] = [grown("packetsReceived"), grown("packetsLost")];
@@ -81,6 +105,8 @@ export function figuresOf(before: Counters, now: Counters, opinion: Opinion | nu
     lost: 100 * ratio(lost, arrived + lost),
     requests: grown("nackCount") / seconds,
     freezes: screen("freezes"),
+    ...ofHost(before.sent, now.sent),
+    photon,
     score: opinion?.score ?? null,
   };
 }

@@ -1,6 +1,6 @@
 // Looks at the browser's counters once a second, while somebody wants to see them: hidden figures cost nothing.
 
-import { Judge, type Opinion, type RoundTrips } from "../opinion/judge";
+import { Judge, type Opinion, type RoundTrips, type Sent } from "../opinion/judge";
 import type { Screen } from "../screen/screen";
 import type { WayName } from "../screen/ways";
 import { Store } from "../store";
@@ -19,16 +19,20 @@ export class Sampler {
   readonly history = new Store<readonly Figures[]>([]);
   readonly #connection: RTCPeerConnection;
   readonly #screen: Screen;
+  readonly #photon: () => number | null;
   #timer: ReturnType<typeof setInterval> | undefined;
   #before: Look | null = null;
   #newest: Figures | null = null;
+  #sent: Sent | null = null;
   #judge = new Judge();
   #opinion: Opinion | null = null;
   #stopHearing: (() => void) | undefined;
 
-  constructor(connection: RTCPeerConnection, screen: Screen) {
+  // `photon` is how long the newest measurement found from key to picture.
+  constructor(connection: RTCPeerConnection, screen: Screen, photon: () => number | null = () => null) {
     this.#connection = connection;
     this.#screen = screen;
+    this.#photon = photon;
   }
 
   // The newest ever, for who looks at the page from outside.
@@ -56,20 +60,26 @@ export class Sampler {
     this.#timer = undefined;
     this.#stopHearing?.();
     this.#before = null;
+    this.#sent = null;
     this.#opinion = null;
   }
 
   async #look(): Promise<void> {
-    const now = await look(this.#connection, this.#screen);
-    if (now === null || this.#timer === undefined) return;
+    const found = await look(this.#connection, this.#screen);
+    if (found === null || this.#timer === undefined) return;
+    const now = { ...found, sent: this.#sent };
     const before = this.#before;
     this.#before = now;
     const judge = this.#judge;
     this.#opinion = judge.opinion(roundTripsOf(now.pair));
-    this.#screen.askForCounts((sent) => judge.told(sent));
+    this.#screen.askForCounts((sent) => {
+      if (this.#timer === undefined) return;
+      this.#sent = sent;
+      judge.told(sent);
+    });
     // Each way counts for itself.
     if (before === null || before.way !== now.way || now.video.timestamp <= before.video.timestamp) return;
-    this.#newest = figuresOf(before, now, this.#opinion);
+    this.#newest = figuresOf(before, now, this.#opinion, this.#photon());
     this.history.set([...this.history.value, this.#newest].slice(-KEPT));
   }
 }
@@ -79,7 +89,7 @@ function roundTripsOf(pair: RTCIceCandidatePairStats | undefined): RoundTrips {
   return { total, count, newest };
 }
 
-async function look(connection: RTCPeerConnection, screen: Screen): Promise<Look | null> {
+async function look(connection: RTCPeerConnection, screen: Screen): Promise<Omit<Look, "sent"> | null> {
   const all = [...(await connection.getStats()).values()];
   const video = all.find(({ type, kind }) => type === "inbound-rtp" && kind === "video");
   const pair = all.find(({ type, nominated }) => type === "candidate-pair" && nominated);

@@ -29,6 +29,9 @@ function Tiles({ status }: { status: Status }) {
   return (
     <dl id="tiles">
       <Tile name="Wait in front of the home" value={wait} more={last} />
+      {status.wait_behind_ms !== null && (
+        <Tile name="Wait behind the gateway" value={millis(status.wait_behind_ms)} more="at the home's interface" />
+      )}
       <Tile name="To the home" value={rate(status.to_home_bps)} more={`${rate(status.from_home_bps)} from it`} />
       <Tile name="Downloads limited" value={count(status.limited)} more={limited} />
     </dl>

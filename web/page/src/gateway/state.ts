@@ -57,6 +57,7 @@ export interface Status {
   time_s: number;
   wait_ms: number | null;
   wait_minute: { median_ms: number; p99_ms: number; readings: number } | null;
+  wait_behind_ms: number | null;
   limited: number;
   segments: number;
   lowered: number;

@@ -11,6 +11,7 @@ const sums = (frames: number, since = 0): Sent => ({
   bytes: 10_000 * frames,
   left: frames,
   waited_us: 8_000 * frames,
+  ...{ displayed: frames, delay_us: 20_000 * frames, wire: 11_000 * frames, repair: 0 },
 });
 
 // So many seconds, of whose frames those are shown that `shows` says.

@@ -23,6 +23,12 @@ export interface Sent {
   // Frames of which something has left, and their waits until then.
   left: number;
   waited_us: number;
+  // Frames of which it is known when they were displayed, and their ways from capture to display.
+  displayed: number;
+  delay_us: number;
+  // Bytes of frames and of repair on the wire, and of repair.
+  wire: number;
+  repair: number;
 }
 
 // Of the checks of ICE, both growing; seconds.

@@ -8,7 +8,7 @@ import { Waterfall } from "./waterfall";
 import "./photon.css";
 
 const PRESSES = 60;
-const MOST = 1000;
+const MAX_PRESSES = 1000;
 
 function save({ rows }: Summary): void {
   const url = URL.createObjectURL(new Blob([csvOf(rows)], { type: "text/csv" }));
@@ -66,7 +66,7 @@ function Choices({ photon, summary }: { photon: Photon; summary: Summary | null 
           ref={first}
           type="number"
           min={1}
-          max={MOST}
+          max={MAX_PRESSES}
           value={count}
           onInput={({ currentTarget }) => setCount(Math.round(currentTarget.valueAsNumber))}
         />
@@ -84,7 +84,7 @@ function Choices({ photon, summary }: { photon: Photon; summary: Summary | null 
         <button
           id="photon-start"
           type="button"
-          disabled={!(count >= 1 && count <= MOST)}
+          disabled={!(count >= 1 && count <= MAX_PRESSES)}
           onClick={() => photon.start(count, isByPerson)}
         >
           Measure

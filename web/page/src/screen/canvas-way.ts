@@ -18,7 +18,7 @@ interface Parts {
   onFailure(why: string): void;
 }
 
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 
 type Answer = (counters: ScreenCounters) => void;
 
@@ -93,7 +93,7 @@ export class CanvasWay implements Way {
 
   #fail(why: string): void {
     this.#failures += 1;
-    if (this.#failures >= MOST_FAILURES) this.#parts.onFailure(why);
+    if (this.#failures >= MAX_FAILURES) this.#parts.onFailure(why);
     else this.#parts.onKeyFrameNeeded();
   }
 

@@ -27,7 +27,7 @@ interface Drawn extends Decoding {
 const tell = (message: FromWorker) => postMessage(message);
 
 // Frames that wait for decoder and canvas: a quarter of a second. Who is slower begins anew with a key frame.
-const MOST_WAITING = 15;
+const MAX_WAITING = 15;
 
 const counters: ScreenCounters = { decoded: 0, decoding: 0, buffered: 0, waited: 0, freezes: 0, height: 0 };
 const freezes = new Freezes();
@@ -91,7 +91,7 @@ function ready(head: Head, isKey: boolean): VideoDecoder | null {
     decoder.configure({ codec, optimizeForLatency: true });
   }
   if (decoder && !head.follows) fail(new DOMException("a frame is missing"));
-  if (decoder && decodings.size > MOST_WAITING) fail(new DOMException("this machine decodes and draws too slowly"));
+  if (decoder && decodings.size > MAX_WAITING) fail(new DOMException("this machine decodes and draws too slowly"));
   return decoder;
 }
 

@@ -8,20 +8,21 @@ function later(choice: Choice, seconds: number, sample: Sample): Choice {
   return now;
 }
 
-const SHORT = { buffer: 2, arrival: 20 };
-const HELD = { buffer: 8, arrival: 20 };
+const SHORT = { arrival: 12, decoding: 4 };
+const HELD = { arrival: 24, decoding: 4 };
 
 describe("the first look", () => {
-  test("a buffer that holds pictures is a reason to try the other way", () => {
+  test("pictures that are held are a reason to try the other way", () => {
     expect(later(BEGIN, 7, HELD).way).toBe("video");
     const tried = later(BEGIN, 8, HELD);
     expect(tried).toMatchObject({ way: "canvas", phase: "trial" });
-    expect(tried.why).toContain("8.0 ms");
+    expect(tried.why).toContain("20.0 ms");
   });
 
-  test("one of 5 ms is none, nor are two bad seconds of five or the beginning", () => {
-    expect(later(BEGIN, 60, { ...SHORT, buffer: 5 }).way).toBe("video");
-    expect(later(later(BEGIN, 3, { buffer: 90, arrival: 90 }), 60, SHORT).way).toBe("video");
+  test("the wait for a refresh is none, nor are decoding, two bad seconds of five, or the beginning", () => {
+    expect(later(BEGIN, 60, { arrival: 21, decoding: 4 }).way).toBe("video");
+    expect(later(BEGIN, 60, { arrival: 40, decoding: 30 }).way).toBe("video");
+    expect(later(later(BEGIN, 3, { arrival: 90, decoding: 4 }), 60, SHORT).way).toBe("video");
     expect(later(later(later(BEGIN, 3, SHORT), 2, HELD), 60, SHORT).way).toBe("video");
   });
 });
@@ -30,12 +31,12 @@ describe("as time goes on", () => {
   const watching = later(BEGIN, 8, SHORT);
 
   test("a buffer that creeps up is a reason, too", () => {
-    expect(later(watching, 30, { ...SHORT, buffer: 7.5 })).toMatchObject({ way: "canvas", phase: "trial" });
+    expect(later(watching, 30, { ...SHORT, arrival: 17.5 })).toMatchObject({ way: "canvas", phase: "trial" });
   });
 
   test("one that creeps up by less, or for some seconds only, is none", () => {
-    expect(later(watching, 120, { ...SHORT, buffer: 6.5 }).way).toBe("video");
-    const spell = later(later(watching, 60, SHORT), 14, { ...SHORT, buffer: 50 });
+    expect(later(watching, 120, { ...SHORT, arrival: 16.5 }).way).toBe("video");
+    const spell = later(later(watching, 60, SHORT), 14, { ...SHORT, arrival: 50 });
     expect(later(spell, 60, SHORT).way).toBe("video");
   });
 });
@@ -44,14 +45,23 @@ describe("the trial", () => {
   const tried = later(BEGIN, 8, HELD);
 
   test("the shorter way is kept, for good", () => {
-    const kept = later(tried, 8, { buffer: 0, arrival: 17.5 });
+    const kept = later(tried, 8, { decoding: 4, arrival: 17.5 });
     expect(kept).toMatchObject({ way: "canvas", phase: "decided" });
-    expect(kept.why).toBe("from arrival to display it took 20.0 ms by video, 17.5 ms by canvas");
-    expect(later(kept, 600, { buffer: 90, arrival: 200 }).way).toBe("canvas");
+    expect(kept.why).toBe("from arrival to display it took 24.0 ms by video, 17.5 ms by canvas");
+    expect(later(kept, 600, { decoding: 4, arrival: 200 }).way).toBe("canvas");
   });
 
-  test.each([18.5, 20, 40])("one of %d ms is not shorter by enough: back, for good", (arrival) => {
-    const back = later(tried, 8, { buffer: 0, arrival });
+  test("one that is longer by a frame interval ends after three seconds, unless only its beginning is", () => {
+    const longer = { decoding: 4, arrival: 41.5 };
+    expect(later(tried, 2, longer).phase).toBe("trial");
+    expect(later(tried, 3, longer)).toMatchObject({ way: "video", phase: "decided" });
+    expect(later(tried, 7, { ...longer, arrival: 40.5 }).phase).toBe("trial");
+    const slow = later(later(tried, 2, { decoding: 4, arrival: 90 }), 6, { decoding: 4, arrival: 17.5 });
+    expect(slow).toMatchObject({ way: "canvas", phase: "decided" });
+  });
+
+  test.each([22.5, 24, 40])("one of %d ms is not shorter by enough: back, for good", (arrival) => {
+    const back = later(tried, 8, { decoding: 4, arrival });
     expect(back).toMatchObject({ way: "video", phase: "decided" });
     expect(later(back, 600, HELD).way).toBe("video");
   });

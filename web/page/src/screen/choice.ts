@@ -1,13 +1,13 @@
 // Which way to the screen is the shorter one, by what was measured in this session: begins with `video`, whose first picture comes
-// soonest, and tries `canvas` only where the jitter buffer holds frames. Decides once, so that it never goes to and fro.
+// soonest, and tries `canvas` only where whole pictures are held. Decides once, so that it never goes to and fro.
 import type { WayName } from "./ways";
 
 // Of a second, in milliseconds.
 export interface Sample {
-  // In the jitter buffer.
-  buffer: number;
   // From a picture's last packet to its display.
   arrival: number;
+  // Of that.
+  decoding: number;
 }
 
 export interface Choice {
@@ -25,10 +25,15 @@ const SETTLING = 3;
 const LOOKED_AT = 5;
 // A creep is looked for in the last half of a minute.
 const WATCHED = 30;
-// Milliseconds in the buffer, or more than at first, that are worth a trial: a third of a frame interval.
-const HELD = 5;
+// Milliseconds that are worth a trial: longer than a decoded picture waits for the next refresh of 60 a second, or more than at
+// first. From its first packet to its last a picture is no whole one yet, by either way.
+const REFRESH = 17;
+const MORE = 5;
 // By so much must the other way be shorter.
 const GAIN = 2;
+// A way that is longer by a frame interval of 60 frames/s for two seconds, not counting its first one, is not tried any further.
+const LONGER = 17;
+const LONG_ENOUGH = 2;
 
 export const BEGIN: Choice = { way: "video", why: "measuring", phase: "first", samples: [] };
 
@@ -40,9 +45,11 @@ function median(samples: readonly Sample[], name: keyof Sample): number {
 }
 
 const middle = (samples: readonly Sample[]): Sample => ({
-  buffer: median(samples, "buffer"),
   arrival: median(samples, "arrival"),
+  decoding: median(samples, "decoding"),
 });
+
+const held = ({ arrival, decoding }: Sample) => arrival - decoding;
 
 const ms = (time: number) => `${time.toFixed(1)} ms`;
 
@@ -51,15 +58,15 @@ function trial(choice: Choice, before: Sample, why: string): Choice {
 }
 
 function afterFirst(choice: Choice, now: Sample): Choice {
-  if (now.buffer > HELD) return trial(choice, now, `the jitter buffer held pictures for ${ms(now.buffer)}`);
-  const why = `the jitter buffer holds pictures for ${ms(now.buffer)} only`;
+  if (held(now) > REFRESH) return trial(choice, now, `pictures were held for ${ms(held(now))}`);
+  const why = `pictures are held for ${ms(held(now))} only`;
   return { ...choice, why, phase: "watch", samples: [], first: now };
 }
 
 function watched(choice: Choice): Choice {
   const now = middle(choice.samples);
-  const more = now.buffer - (choice.first?.buffer ?? 0);
-  return more > HELD ? trial(choice, now, `the jitter buffer came to hold pictures for ${ms(more)} more`) : choice;
+  const more = held(now) - (choice.first ? held(choice.first) : 0);
+  return more > MORE ? trial(choice, now, `pictures came to be held for ${ms(more)} more`) : choice;
 }
 
 function afterTrial(choice: Choice, now: Sample): Choice {
@@ -69,11 +76,18 @@ function afterTrial(choice: Choice, now: Sample): Choice {
   return { ...choice, way: isShorter ? "canvas" : "video", why, phase: "decided", samples: [] };
 }
 
+function isHopeless({ phase, before, samples }: Choice): boolean {
+  const newest = samples.slice(1).slice(-LONG_ENOUGH);
+  const isLonger = ({ arrival }: Sample) => arrival > (before?.arrival ?? 0) + LONGER;
+  return phase === "trial" && newest.length === LONG_ENOUGH && newest.every(isLonger);
+}
+
 export function chosen(before: Choice, sample: Sample): Choice {
   if (before.phase === "decided") return before;
-  const most = before.phase === "watch" ? WATCHED : SETTLING + LOOKED_AT;
-  const choice = { ...before, samples: [...before.samples, sample].slice(-most) };
-  if (choice.samples.length < most) return choice;
+  const max = before.phase === "watch" ? WATCHED : SETTLING + LOOKED_AT;
+  const choice = { ...before, samples: [...before.samples, sample].slice(-max) };
+  if (isHopeless(choice)) return afterTrial(choice, middle(choice.samples.slice(-LONG_ENOUGH)));
+  if (choice.samples.length < max) return choice;
   if (choice.phase === "watch") return watched(choice);
   const now = middle(choice.samples.slice(SETTLING));
   return choice.phase === "first" ? afterFirst(choice, now) : afterTrial(choice, now);

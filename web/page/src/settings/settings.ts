@@ -26,7 +26,7 @@ export const DEFAULTS: Settings = {
   volume: 1,
   touch: "auto",
   pad: "arrows",
-  screen: "video",
+  screen: "auto",
 };
 
 const oneOf = <T>(allowed: readonly T[], value: unknown, otherwise: T): T =>

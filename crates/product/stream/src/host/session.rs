@@ -322,6 +322,7 @@ impl Session {
                 late(sender.last_due());
             }
             self.send(now, &packet);
+            self.counts.on_packet(&packet);
             self.note_leaving(&packet);
         }
         if self.solicit_due().is_some_and(|due| due <= now)

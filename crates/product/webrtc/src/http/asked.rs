@@ -91,8 +91,8 @@ pub(super) async fn controller(shared: &Shared, body: Option<Incoming>) -> Answe
 }
 
 /// A body of text; `None` if it is longer, or no text.
-async fn text(body: Incoming, most: usize) -> Option<String> {
-    let body = Limited::new(body, most).collect().await.ok()?;
+async fn text(body: Incoming, max: usize) -> Option<String> {
+    let body = Limited::new(body, max).collect().await.ok()?;
     String::from_utf8(body.to_bytes().to_vec()).ok()
 }
 

@@ -82,8 +82,8 @@ fn pair_priority(theirs: u32, over: Transport) -> u64 {
         Transport::Udp => HOST_PRIORITY,
         Transport::Tcp => TCP_PRIORITY,
     };
-    let (least, most) = (theirs.min(ours), theirs.max(ours));
-    (u64::from(least) << 32) + 2 * u64::from(most) + u64::from(theirs > ours)
+    let (min, max) = (theirs.min(ours), theirs.max(ours));
+    (u64::from(min) << 32) + 2 * u64::from(max) + u64::from(theirs > ours)
 }
 
 /// See the module's head.

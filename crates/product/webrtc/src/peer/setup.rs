@@ -19,6 +19,8 @@ pub struct HostConfig {
     pub identity: Identity,
     /// Where we listen, as clients reach it; the best of each kind first.
     pub candidates: Vec<Way>,
+    /// Whether we have sound to send.
+    pub audio: bool,
     /// Whether we can send H.265, too.
     pub h265: bool,
     /// Whether we send packets again that are asked for.
@@ -85,6 +87,7 @@ impl Peer {
                 fingerprint: config.identity.fingerprint(),
                 session: secrets.number(),
                 candidates: &config.candidates,
+                audio: config.audio,
                 negotiated: &negotiated,
             },
         );

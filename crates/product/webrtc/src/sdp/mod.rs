@@ -13,7 +13,6 @@ pub use parse::{Description, Extension, Format, Media, MediaKind};
 pub(crate) use write::MAX_MESSAGE;
 pub use write::{AnswerTerms, OfferTerms, answer, offer};
 
-use crate::flexfec;
 use gameway_units::{PayloadFormat, VideoCodec};
 
 /// Transport-wide sequence number (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2).
@@ -31,6 +30,8 @@ pub const PLAYOUT_DELAY: &str = "http://www.webrtc.org/experiments/rtp-hdrext/pl
 pub const FRAME: &str = "urn:gameway:rtp-hdrext:frame";
 /// Encoding name of packets with parity.
 pub const REPAIR: &str = "x-gameway-repair";
+/// Encoding name of packets with parity for browsers ([`crate::flexfec`]).
+pub const FLEXFEC: &str = "flexfec-03";
 /// Encoding name of probes and padding.
 pub const PROBE: &str = "x-gameway-probe";
 /// Feedback of arrival times in microseconds ([`crate::feedback::arrival_times`]).
@@ -200,7 +201,7 @@ impl Negotiated {
     /// The payload type of parity that the receiver takes. Its packets are numbered apart, as those on the stream of retransmissions are.
     fn parity_of(&self, media: &Media) -> Option<u8> {
         let takes_parity = !self.is_native() && self.rtx.is_some();
-        media.payload_type(&format!("{}/90000", flexfec::NAME)).filter(|_| takes_parity)
+        media.payload_type(&format!("{FLEXFEC}/90000")).filter(|_| takes_parity)
     }
 
     /// Whether the receiver is a client of ours.

@@ -3,10 +3,9 @@
 use super::candidate::{Line, Way};
 use super::parse::{Description, Media, MediaKind};
 use super::{
-    ARRIVAL_TIMES, CONGESTION_CONTROL, DEPENDENCIES, FRAME, NACK, Negotiated, PLAYOUT_DELAY, PROBE,
-    REFERENCE_TIME, REPAIR, TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
+    ARRIVAL_TIMES, CONGESTION_CONTROL, DEPENDENCIES, FLEXFEC, FRAME, NACK, Negotiated,
+    PLAYOUT_DELAY, PROBE, REFERENCE_TIME, REPAIR, TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
 };
-use crate::flexfec;
 use crate::ice::Credentials;
 use crate::identity::Fingerprint;
 use gameway_units::{PayloadFormat, VideoCodec};
@@ -14,9 +13,9 @@ use std::fmt::Write as _;
 
 /// The largest data message that we take; said in the description (RFC 8841 section 6).
 pub(crate) const MAX_MESSAGE: u32 = 65_536;
-/// Payload types and extension numbers of our own client's offer.
 /// For how long a browser keeps packets to repair others, in microseconds: as long as libwebrtc says itself, 10 s.
 const REPAIR_WINDOW: u32 = 10_000_000;
+// Payload types and extension numbers of our own client's offer.
 const OFFERED_VIDEO: u8 = 96;
 const OFFERED_REPAIR: u8 = 97;
 const OFFERED_PROBE: u8 = 98;
@@ -51,6 +50,8 @@ pub struct AnswerTerms<'a> {
     pub session: u32,
     /// The ways to us, the best of each kind first.
     pub candidates: &'a [Way],
+    /// Whether we have sound to send.
+    pub audio: bool,
     /// What was agreed on.
     pub negotiated: &'a Negotiated,
 }
@@ -230,7 +231,8 @@ fn section(lines: &mut Lines, media: &Media, terms: &AnswerTerms<'_>) {
             let payload_type = negotiated.audio.unwrap_or(OFFERED_AUDIO);
             lines.audio(payload_type, negotiated.red);
             transport(lines);
-            lines.rtp(&media.mid, "sendonly");
+            // A browser plays silence all the time for who may send: a fifth of what a page takes of a processor.
+            lines.rtp(&media.mid, if terms.audio { "sendonly" } else { "inactive" });
             lines.audio_formats(payload_type, negotiated.red);
             if negotiated.congestion_control {
                 // Chromium reports by RFC 8888 only if each of its sections agreed.
@@ -301,7 +303,7 @@ fn video_streams(lines: &mut Lines, negotiated: &Negotiated, payload_type: u8) {
         lines.line(format_args!("a=ssrc:{rtx} cname:gameway"));
         if let Some(parity) = negotiated.parity {
             let ssrc = negotiated.parity_ssrc;
-            lines.line(format_args!("a=rtpmap:{parity} {}/90000", flexfec::NAME));
+            lines.line(format_args!("a=rtpmap:{parity} {FLEXFEC}/90000"));
             lines.line(format_args!("a=fmtp:{parity} repair-window={REPAIR_WINDOW}"));
             // RFC 5956 section 4.3.
             lines.line(format_args!("a=ssrc-group:FEC-FR {video} {ssrc}"));

@@ -23,9 +23,9 @@ fn ecn() -> impl Strategy<Value = Ecn> {
 }
 
 /// A report as a session makes it: ages below 7 s, the last packet arrived.
-fn report(most: usize) -> impl Strategy<Value = FeedbackPacket> {
+fn report(max: usize) -> impl Strategy<Value = FeedbackPacket> {
     let packet = prop::option::weighted(0.8, (0..7_000_000_000_i64, ecn()));
-    (0..1_u64 << 40, 8_000_000_000..1_i64 << 50, prop::collection::vec(packet, 0..most), ecn())
+    (0..1_u64 << 40, 8_000_000_000..1_i64 << 50, prop::collection::vec(packet, 0..max), ecn())
         .prop_map(|(base, generated, ages, last)| {
             let generated = ReceiverInstant::from_nanos(generated);
             let received = |(age, ecn)| ReceivedPacket {

@@ -223,6 +223,20 @@ fn h264_travels_as_vp8_where_the_page_takes_frames_and_the_browser_lacks_it() {
 }
 
 #[test]
+fn who_has_no_sound_says_so_and_keeps_the_section_that_carries_the_rest() {
+    let (_, offer) = Peer::offer(Instant::ZERO, &client_config(), Secrets::new([1; 32]));
+    for (audio, direction) in [(true, "sendonly"), (false, "inactive")] {
+        let host = gameway_webrtc::HostConfig { audio, ..host_config() };
+        let secrets = Secrets::new([2; 32]);
+        let (_, answer) = Peer::answer(Instant::ZERO, &host, secrets, &offer).unwrap();
+        let (_, section) = answer.split_once("m=audio 9 ").unwrap();
+        let (section, _) = section.split_once("m=application").unwrap();
+        assert!(section.contains(&format!("a={direction}\r\n")), "{answer}");
+        assert!(answer.contains("a=group:BUNDLE 0 1 2\r\n"), "{answer}");
+    }
+}
+
+#[test]
 fn packets_are_sent_again_where_both_sides_want_it() {
     for nack in [true, false] {
         let host = gameway_webrtc::HostConfig { nack, ..host_config() };

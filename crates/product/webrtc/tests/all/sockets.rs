@@ -132,6 +132,7 @@ fn host_loop(
     let config = HostConfig {
         identity,
         candidates,
+        audio: true,
         h265: false,
         nack: false,
         parity: false,

@@ -27,6 +27,7 @@ pub fn host_config() -> HostConfig {
     HostConfig {
         identity: identities().0.clone(),
         candidates: vec![host_address().into()],
+        audio: true,
         h265: false,
         nack: true,
         parity: true,

@@ -104,6 +104,7 @@ impl Host {
         let config = gameway_webrtc::HostConfig {
             identity: self.identity.clone(),
             candidates: ways(&self.config, self.wires.address(), outside, at),
+            audio: self.sound.is_there(),
             h265: self.h265,
             nack: self.config.repair.sends_again(),
             parity: self.config.repair.goal().is_some(),
@@ -137,7 +138,7 @@ impl Host {
         match self.config.watchers {
             0 => "nobody may watch beside the player: start the host with --watchers 1".to_owned(),
             1 => "somebody watches already, and one may".to_owned(),
-            most => format!("{most} watch already, and no more may"),
+            max => format!("{max} watch already, and no more may"),
         }
     }
 }

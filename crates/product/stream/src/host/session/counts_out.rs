@@ -1,15 +1,17 @@
-//! What the host knows of a stream and its page does not, for the page's opinion score (ITU-T G.1072): how many frames were captured
-//! and encoded, with how many bytes, and how long they waited before their first packet left. The page asks for the sums so far on the
-//! channel `frames`, and takes the differences between two answers; an answer that is lost is missed by nobody.
+//! What the host knows of a stream and its page does not, for the page's figures and its opinion score (ITU-T G.1072): how many
+//! frames were captured and encoded, with how many bytes; how long they waited before their first packet left, and how long
+//! until they were displayed; how much of what was sent is repair. The page asks for the sums so far on the channel `frames`,
+//! and takes the differences between two answers; an answer that is lost is missed by nobody.
 //!
 //! | bound | value | why |
 //! |---|---|---|
 //! | frames that have not begun to leave | 512 | more than any pacer holds back ([`crate::host::log`]) |
+//! | frames whose display is awaited | 512 | eight seconds of them |
 
 use super::Session;
 use crate::host::encoding::timestamp;
-use gameway_control::FrameId;
-use gameway_session::SenderEvent;
+use gameway_control::{FrameId, PacketKind};
+use gameway_session::{MediaPacket, SenderEvent};
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -28,6 +30,14 @@ struct Sums {
     left: u64,
     /// From capture to first packet, in microseconds.
     waited_us: u64,
+    /// Frames that the page displayed, as far as it is known when.
+    displayed: u64,
+    /// Of these, from capture to display, in microseconds.
+    delay_us: u64,
+    /// Bytes on the wire of frames and of repair: packets of parity, and packets that were sent again.
+    wire: u64,
+    /// Of these, repair.
+    repair: u64,
 }
 
 /// As it is sent.
@@ -42,6 +52,8 @@ pub(super) struct CountsOut {
     sums: Sums,
     /// Frames of which nothing has left, the oldest first.
     open: VecDeque<(FrameId, Instant)>,
+    /// The newest frames and when they were captured, the oldest first.
+    captured: VecDeque<(FrameId, Instant)>,
 }
 
 impl CountsOut {
@@ -51,10 +63,12 @@ impl CountsOut {
                 self.sums.timestamp = timestamp(captured);
                 self.sums.frames += 1;
                 self.sums.bytes += payload.get();
-                if self.open.len() == MAX_OPEN {
-                    self.open.pop_front();
+                for frames in [&mut self.open, &mut self.captured] {
+                    if frames.len() == MAX_OPEN {
+                        frames.pop_front();
+                    }
+                    frames.push_back((frame, captured));
                 }
-                self.open.push_back((frame, captured));
             }
             SenderEvent::FrameFirstSent { frame, at } => {
                 // A frame before it that is still here never leaves.
@@ -68,6 +82,28 @@ impl CountsOut {
             }
             _ => {}
         }
+    }
+
+    /// A packet has left.
+    pub(super) fn on_packet(&mut self, packet: &MediaPacket) {
+        let size = packet.wire_size().get();
+        match packet.kind {
+            PacketKind::Media => self.sums.wire += size,
+            PacketKind::Repair | PacketKind::Retransmission => {
+                self.sums.wire += size;
+                self.sums.repair += size;
+            }
+            PacketKind::Probe | PacketKind::Padding => {}
+        }
+    }
+
+    /// The page displayed a frame, at this time of the host's clock.
+    pub(super) fn on_displayed(&mut self, frame: FrameId, at: Instant) {
+        let Ok(place) = self.captured.binary_search_by_key(&frame, |(known, _)| *known) else {
+            return;
+        };
+        self.sums.displayed += 1;
+        self.sums.delay_us += micros(at.saturating_since(self.captured[place].1));
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -92,6 +128,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media_packet;
     use gameway_units::{Bytes, Rate};
 
     fn at(millis: i64) -> Instant {
@@ -123,8 +160,21 @@ mod tests {
         // The second never leaves.
         counts.on(&SenderEvent::FrameFirstSent { frame: FrameId(2), at: at(31) });
         counts.on(&SenderEvent::FrameFirstSent { frame: FrameId(1), at: at(99) });
-        let told =
-            r#"{"sent":{"timestamp":2700,"frames":3,"bytes":3003,"left":2,"waited_us":8000}}"#;
+        counts.on_displayed(FrameId(1), at(45));
+        // It is not known when it was captured.
+        counts.on_displayed(FrameId(7), at(45));
+        for (kind, payload) in [
+            (PacketKind::Media, 1_000),
+            (PacketKind::Repair, 200),
+            (PacketKind::Retransmission, 300),
+            (PacketKind::Padding, 500),
+        ] {
+            counts.on_packet(&MediaPacket { payload, ..media_packet::packet(kind) });
+        }
+        let told = concat!(
+            r#"{"sent":{"timestamp":2700,"frames":3,"bytes":3003,"left":2,"waited_us":8000,"#,
+            r#""displayed":1,"delay_us":25000,"wire":1500,"repair":500}}"#
+        );
         assert_eq!(String::from_utf8(counts.to_bytes()).expect("text"), told);
     }
 
@@ -132,6 +182,7 @@ mod tests {
     fn frames_that_never_leave_are_not_kept_for_ever() {
         let mut counts = CountsOut::default();
         (0..2_000).for_each(|frame| counts.on(&encoded(frame, at(frame as i64))));
-        assert_eq!((counts.open.len(), counts.sums.frames), (MAX_OPEN, 2_000));
+        assert_eq!((counts.open.len(), counts.captured.len()), (MAX_OPEN, MAX_OPEN));
+        assert_eq!(counts.sums.frames, 2_000);
     }
 }

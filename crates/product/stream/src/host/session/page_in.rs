@@ -33,6 +33,9 @@ impl Session {
                         }
                         let complete = by_report.and_then(|at| self.report_clock.at_host(at));
                         let shown = self.page_clock.at_host(time);
+                        if let Some(at) = shown {
+                            self.counts.on_displayed(frame, at);
+                        }
                         let event = |shown| SessionEvent::Shown { frame, complete, shown };
                         self.events.extend(shown.map(event));
                     }

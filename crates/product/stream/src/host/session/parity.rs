@@ -64,22 +64,17 @@ impl ParityOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gameway_control::{PacketKind, SequenceNumber};
+    use crate::media_packet;
+    use gameway_control::PacketKind;
 
     fn packet(index: u16, media_packets: u16, train_packets: u16) -> MediaPacket {
         MediaPacket {
-            sequence: SequenceNumber(0),
             frame: FrameId(3),
             index,
             media_packets,
             train_packets,
             payload: 1,
-            header: 0,
-            kind: PacketKind::Media,
-            key_frame: false,
-            refers_back: 1,
-            last_probe: false,
-            original: None,
+            ..media_packet::packet(PacketKind::Media)
         }
     }
 
