@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -268,6 +270,35 @@ def test_what_a_killed_orchestrator_leaves_is_removed(tmp_path: Path) -> None:
     process.communicate()
     wait_until(lambda: all(gone(pid) for pid in own))
     assert of_process(process.pid) == []
+
+
+STARTER = """
+import threading
+from pathlib import Path
+from sys import argv
+from gameway.live.processes import Supervisor
+begin = Supervisor(Path(argv[1]), threading.Event()).start
+print(begin("part", ["sleep", "60"]).popen.pid, flush=True)
+threading.Event().wait()
+"""
+
+
+def test_a_part_that_would_begin_after_its_starter_was_killed_does_not(tmp_path: Path) -> None:
+    """On a busy machine it is late to ask for the signal that tells of that."""
+    slow = tmp_path / "setpriv"
+    slow.write_text(f'#!/bin/sh\nsleep 0.5\nexec {shutil.which("setpriv")} "$@"\n', "utf-8")
+    slow.chmod(0o755)
+    for path in (f"{tmp_path}:{os.environ['PATH']}", os.environ["PATH"]):
+        with subprocess.Popen(
+            [sys.executable, "-c", STARTER, str(tmp_path)],
+            env=os.environ | {"PATH": path},
+            stdout=subprocess.PIPE,
+        ) as starter:
+            assert starter.stdout is not None
+            part = int(starter.stdout.readline())
+            assert not gone(part)
+            starter.kill()
+        wait_until(partial(gone, part))
 
 
 UPLOAD = """

@@ -31,6 +31,8 @@ LAST_WORDS = 2000
 PATIENCE_S = 15.0
 """How long a process may take to write its tables and end."""
 READY = "ready"
+ALIVE = 'test "$PPID" = "$1" || exit; shift; exec "$@"'
+"""A process whose parent was gone before it asked for a signal gets none."""
 
 
 class TooLate(GamewayError):
@@ -98,7 +100,7 @@ class Supervisor:
         out, err = self.logs / f"{name}.out", self.logs / f"{name}.err"
         with out.open("wb") as stdout, err.open("wb") as stderr:
             popen = subprocess.Popen(  # noqa: S603 (commands of this package)
-                [setpriv(), "--pdeathsig", at_death, "--", *command],
+                dying_with_this(at_death, command),
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -190,8 +192,17 @@ def _complaint(text: str) -> str:
     return str(found.get("error", text)) if isinstance(found, dict) else text
 
 
-def setpriv() -> str:
-    """The place of setpriv."""
+def dying_with_this(at_death: str, command: Sequence[str]) -> list[str]:
+    """Give a command that gets the signal `at_death` when this process is gone.
+
+    If that is so before the command could begin, it never does.
+    """
+    starter = str(os.getpid())
+    alive = ["/bin/sh", "-c", ALIVE, "sh", starter]
+    return [_setpriv(), "--pdeathsig", at_death, "--", *alive, *command]
+
+
+def _setpriv() -> str:
     found = shutil.which("setpriv")
     if found is None:
         raise GamewayError("live runs need setpriv; install with: apt install util-linux")

@@ -1,7 +1,8 @@
 //! What no safe wrapper offers.
 #![allow(unsafe_code, reason = "without a safe wrapper; each block says why it is sound")]
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::io::Errno;
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -19,7 +20,12 @@ pub fn run_first(priority: i32) -> io::Result<()> {
 
 /// What the command starts is killed when the thread that starts it ends, however that ends (`PR_SET_PDEATHSIG`).
 pub fn kill_with_starter(command: &mut Command) {
-    let ask = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+    let starter = getpid();
+    let ask = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // Who was gone before is not waited for.
+        if getppid() == Some(starter) { Ok(()) } else { Err(Errno::SRCH.into()) }
+    };
     // SAFETY: between fork and exec the closure makes one system call, without allocation or lock.
     unsafe {
         command.pre_exec(ask);
