@@ -12,9 +12,11 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 PROGRAM = sys.argv[1]
 CONTROL = "/tmp/control.sock"
+SAID = Path("/tmp/said")
 TABLE = """
 table inet fw {
   flowtable ft { hook ingress priority 0; devices = { DEVICES }; }
@@ -58,11 +60,16 @@ def place() -> None:
 
 def start(interface: str = "house") -> subprocess.Popen[str]:
     words = [PROGRAM, "up", "--home", interface, "--control", CONTROL]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    with SAID.open("w", encoding="utf-8") as said:
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True)
     assert process.stdout is not None
     if not process.stdout.readline():
-        sys.exit("it is not attached")
+        sys.exit(f"it is not attached: {said_so_far()}")
     return process
+
+
+def said_so_far() -> str:
+    return SAID.read_text("utf-8")
 
 
 def segments() -> int:
@@ -110,21 +117,25 @@ def main() -> None:
     )
     time.sleep(1)
     process = start()
-    attached = filters()
+    attached, said = filters(), [said_so_far()]
     tables = {one: seen_with(one) for one in sys.argv[2:]}
     process.send_signal(signal.SIGKILL)
     process.wait()
     left = filters()
     # What is left does nothing, and the next start takes it away.
     download()
+    run("nft", "-f", "-", text=TABLE.replace("DEVICES", "lan, wan"))
     process = start()
     again = filters()
+    said.append(said_so_far())
+    run("nft", "flush", "ruleset")
     down = run(PROGRAM, "down", "--control", CONTROL)
     plain = at_no_bridge() if "wan" in tables else None
     server.kill()
     told = {
         "kernel": run("uname", "-r").strip(), "attached": attached, "tables": tables,
         "plain": plain, "left": left, "again": again, "down": down, "after": filters(),
+        "said": said,
     }  # fmt: skip
     sys.stdout.write(json.dumps(told))
 

@@ -10,45 +10,24 @@ while it is stopped; datagrams; what `doctor` finds; and what kill -9 and `down`
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import platform
 import re
 import signal
-import struct
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from gateway_machine import CONTROL, PROGRAM, filters, ip, place, run, start
+from tcx_program import by_tcx
 
 RATE = "8mbit"
 QUEUE = "200kb"
 """204 ms at this rate."""
 SERVER = "203.0.113.2"
 SECONDS = 6
-SYS_BPF = {"x86_64": 321, "aarch64": 280, "armv7l": 386}
-BPF_PROG_QUERY = 16
-TCX = (46, 47)
-"""`BPF_TCX_INGRESS` and `BPF_TCX_EGRESS`, of Linux 6.6 and later."""
-
-
-def by_tcx(interface: str) -> int:
-    """How many programs are attached by TCX; none where the kernel has no TCX."""
-    index = int(Path(f"/sys/class/net/{interface}/ifindex").read_text("utf-8"))
-    call = ctypes.CDLL(None).syscall
-    count = 0
-    for attach_type in TCX:
-        # union bpf_attr: interface, type, flags, flags, numbers (none are asked for), their count.
-        query = ctypes.create_string_buffer(
-            struct.pack("=IIIIQI", index, attach_type, 0, 0, 0, 0), 64
-        )
-        if call(SYS_BPF[platform.machine()], BPF_PROG_QUERY, query, len(query)) == 0:
-            count += struct.unpack_from("=I", query, 24)[0]
-    return count
 
 
 def attached() -> dict[str, int]:

@@ -54,6 +54,10 @@ def test_a_kernel_without_tcx_takes_it_and_tables_of_flows_pass_ports_by(
     assert told["left"] == ["to_home", "from_home"]
     assert told["down"].endswith("has ended; nothing of it is left in the kernel\n")
     assert told["after"] == []
+    # One that starts beside a table that takes packets past it says so.
+    assert told["said"][0] == ""
+    assert told["said"][1].startswith("gameway-gateway: flow tables: ")
+    assert "; to do: switch it off" in told["said"][1]
     seen = {devices: one["segments"] for devices, one in told["tables"].items()}
     found = {devices: one["doctor"] for devices, one in told["tables"].items()}
     assert found == {devices: TABLES[devices] for devices in tables}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from home_fixture import LAN, ROOT, lan, program, run, why_not
 from live_fixture import needs_live
-from nat_fixture import inside
+from nat_fixture import inside, ip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,12 +130,13 @@ def test_who_starts_it_hears_when_it_is_attached_and_that_it_lives(tmp_path: Pat
     assert process.returncode == 0
 
 
-def started_with(capabilities: list[str], space: str, folder: Path) -> str:
+def started_with(capabilities: list[str], space: str, folder: Path, *options: str) -> str:
     """Give the first line of a gateway that has these capabilities alone."""
     bounds = ",".join(["-all", *(f"+{one.removeprefix('CAP_').lower()}" for one in capabilities)])
     confined = ["setpriv", "--no-new-privs", f"--bounding-set={bounds}", "--inh-caps=-all"]
     control = str(folder / "control.sock")
     words = [*inside(space), *confined, program(), "up", "--home", LAN, "--control", control]
+    words += options
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
@@ -150,12 +151,21 @@ def started_with(capabilities: list[str], space: str, folder: Path) -> str:
 def test_it_needs_the_capabilities_that_the_unit_leaves(tmp_path: Path) -> None:
     found = re.search(r"^CapabilityBoundingSet=(.*)$", UNIT.read_text("utf-8"), re.MULTILINE)
     assert found is not None
-    names = found[1].split()
+    *names, of_pings = found[1].split()
     assert len(names) == 3
+    pings = tmp_path / "pings.toml"
+    shape = 'shape = { queue = "htb", ping = "127.0.0.1" }'
+    pings.write_text(f'home = "{LAN}"\nmode = "shape"\n{shape}\n', "utf-8")
     with lan("rights") as space:
+        ip("-n", space, "link", "set", "lo", "up")
         assert started_with(names, space, tmp_path).startswith('{"time_s":')
         for one in names:
             assert started_with([name for name in names if name != one], space, tmp_path) == ""
+        # A new namespace allows pings to nobody (`net.ipv4.ping_group_range`).
+        config = ("--config", str(pings))
+        assert started_with(names, space, tmp_path, *config) == ""
+        told = started_with([*names, of_pings], space, tmp_path, *config)
+        assert told.startswith('{"time_s":')
 
 
 @pytest.fixture

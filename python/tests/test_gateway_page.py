@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, Browser, browser
-from home_fixture import LAN, Home, gateway, home, lan, program, why_not
+from home_fixture import LAN, Home, gateway, home, lan, program, run, why_not
 from live_fixture import needs_live
 from nat_fixture import inside, ip
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -28,7 +28,7 @@ PATH = ("--capacity", "20 Mb/s", "--rtt", "30 ms", "--size", "250000 B")
 """A queue of 100 ms."""
 ROUTER = "192.168.7.1"
 PORT = 9443
-WAIT_S = 10.0
+WAIT_S = 20.0
 
 REASON = why_not()
 pytestmark = [needs_live, pytest.mark.skipif(bool(REASON), reason=REASON)]
@@ -69,6 +69,7 @@ def asked(space: str, path: str, *options: str, at: str = ROUTER) -> tuple[int, 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Home]:
     with home(*PATH) as made:
+        run(*inside(made.router), "tc", "qdisc", "add", "dev", LAN, "root", "pfifo")
         yield made
 
 
@@ -198,6 +199,7 @@ def test_the_page_shows_who_fills_the_queue_and_what_was_done(place: Home, tmp_p
     ):
         page = Page(made)
         page.until("document.querySelector('#devices')?.innerText.includes('Nobody downloads')")
+        assert "Wait behind the gateway" in page.text("#tiles")
         with place.download(8, "-P", "2"):
             page.until("document.querySelectorAll('#devices .device').length === 1")
             page.until("document.querySelector('#devices').innerText.includes('limited to')")

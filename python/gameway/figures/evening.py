@@ -52,8 +52,8 @@ def shaper(run: Run, span_s: float, y: alt.Y) -> Any:
     if rows.is_empty():
         return None
     # Before it knows the link it has 10 Gb/s, which would hide all else.
-    most = run.table("link").filter(pl.col("link") != OWN)["transmitted_bytes"].max()
-    limit = 3.0 * 16e-6 * float(most or 0)  # type: ignore[arg-type]
+    max_bytes = run.table("link").filter(pl.col("link") != OWN)["transmitted_bytes"].max()
+    limit = 3.0 * 16e-6 * float(max_bytes or 0)  # type: ignore[arg-type]
     shown = rows.with_columns(pl.when(pl.col("mbps") <= limit).then("mbps"))
     if shown["mbps"].null_count() == shown.height:
         return None

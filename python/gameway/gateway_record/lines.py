@@ -118,26 +118,26 @@ class Line:
             self.wrong(name, "is missing")
         return self.content[name]
 
-    def real(self, name: str, most: float, value: Any = None) -> float:
+    def real(self, name: str, max_value: float, value: Any = None) -> float:
         """Give a number from 0 on: that of the name, or this one."""
         found = self.value(name) if value is None else value
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
-        if not is_number or not math.isfinite(found) or not 0 <= found <= most:
-            self.wrong(name, f"is no number between 0 and {most:g}", found)
+        if not is_number or not math.isfinite(found) or not 0 <= found <= max_value:
+            self.wrong(name, f"is no number between 0 and {max_value:g}", found)
         return float(found)
 
-    def count(self, name: str, most: int = MAX_COUNT, value: Any = None) -> int:
+    def count(self, name: str, max_value: int = MAX_COUNT, value: Any = None) -> int:
         """Give a whole number from 0 on: that of the name, or this one."""
         found = self.value(name) if value is None else value
-        if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found <= most:
-            self.wrong(name, f"is no whole number between 0 and {most}", found)
+        if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found <= max_value:
+            self.wrong(name, f"is no whole number between 0 and {max_value}", found)
         return found
 
-    def given_count(self, name: str, value: Any, most: int = MAX_COUNT) -> int:
+    def given_count(self, name: str, value: Any, max_value: int = MAX_COUNT) -> int:
         """Give this one, which a name in a list or table stands for."""
         if value is None:
             self.wrong(name, "is missing")
-        return self.count(name, most, value)
+        return self.count(name, max_value, value)
 
     def text(self, name: str, value: Any = None) -> str:
         """Give a text that a terminal may show."""
@@ -146,11 +146,11 @@ class Line:
             self.wrong(name, f"is no text of 1 to {MAX_NAME} characters", found)
         return found
 
-    def items(self, name: str, most: int, value: Any = None) -> list[Any]:
+    def items(self, name: str, max_length: int, value: Any = None) -> list[Any]:
         """Give a list."""
         found = self.value(name) if value is None else value
-        if not isinstance(found, list) or len(found) > most:
-            self.wrong(name, f"is no list of at most {most}", found)
+        if not isinstance(found, list) or len(found) > max_length:
+            self.wrong(name, f"is no list of at most {max_length}", found)
         return found
 
     def flow(self, at: int, item: Any) -> Flow:

@@ -87,14 +87,14 @@ def _came(run: Run) -> str:
     bins = run.table("bins").filter(pl.col("flow") != PING).drop_nulls("received_bytes")
     link = run.link()
     size = float(link["transmitted_bytes"].sum() or 0)
-    most = float(link["transmitted_bytes"].max() or 0) * 16e-6  # type: ignore[arg-type]
+    max_mbps = float(link["transmitted_bytes"].max() or 0) * 16e-6  # type: ignore[arg-type]
     devices = (
         bins.filter(pl.col("flow") != UPWARDS)
         .group_by("flow")
         .agg(pl.col("received_bytes").sum())
         .sort("received_bytes", descending=True)
     )
-    text = f"{_size(size)} came to the home, at most {rounded(most)} Mb/s"
+    text = f"{_size(size)} came to the home, at most {rounded(max_mbps)} Mb/s"
     if size and devices.height > 1:
         name, had = devices.row(0)
         text += f"; {name} had {rounded(100 * had / size)} % of it"
@@ -109,10 +109,10 @@ def _waited(run: Run) -> str:
     half = _quantile(run, HOME, "half")
     if half is None:
         return "Nothing could tell what packets waited in front of the home."
-    most = _quantile(run, HOME, "99 %")
+    longest = _quantile(run, HOME, "99 %")
     return (
         f"In front of the home half of the readings have at most {number(half)} ms of wait, and "
-        f"99 % at most {number(most)} ms.{_told(run)}"
+        f"99 % at most {number(longest)} ms.{_told(run)}"
     )
 
 

@@ -6,6 +6,7 @@
 // is once a round trip; where it is random (section 17.4 lets an endpoint do so), no more often than once in TURN_NS.
 #pragma once
 
+#include "counters.h"
 #include "kernel.h"
 #include "packet.h"
 #include "shared.h"
@@ -108,16 +109,22 @@ INLINE void write_mark(struct __sk_buff *skb, const struct place *place, const s
     if (store_bytes(skb, place->ip, &to, sizeof to, 0)) mend_header_checksum(skb, place->ip + 10, to, from, sizeof to);
 }
 
-// A packet goes to the home. Gives whether it counts as a game's.
-INLINE int put_first(struct __sk_buff *skb, const struct place *place, const struct record *record, const struct health *health) {
-    __u32 settings = health->settings, mark = health->mark, priority = health->priority;
-    if (record->verdict & GAME) {
-        skb->priority = priority;
-        if (settings & MARKS) write_mark(skb, place, record, mark);
-        return 1;
-    }
+// Whether a packet counts as a game's.
+INLINE int is_of_game(const struct record *record, __u32 settings) {
+    if (record->verdict & GAME) return 1;
     if (record->verdict & NO_GAME || !(settings & TRUST_DSCP)) return 0;
-    if (!(TRUSTED >> (record->traffic_class >> 2) & 1)) return 0;
+    return TRUSTED >> (record->traffic_class >> 2) & 1;
+}
+
+// A packet passes, and goes first if it is of a game.
+INLINE void put_first(struct __sk_buff *skb, const struct place *place, const struct record *record, const struct health *health) {
+    __u32 settings = health->settings, mark = health->mark, priority = health->priority;
+    if (!is_of_game(record, settings)) return;
+    if (!record->to_home) {
+        if (settings & HOLDS_OUT) skb->tc_index = OUT_OF_A_GAME;
+        return;
+    }
     skb->priority = priority;
-    return 1;
+    count(GAME_PACKETS);
+    if (record->verdict & GAME && settings & MARKS) write_mark(skb, place, record, mark);
 }

@@ -1,10 +1,11 @@
 // The data path of the home gateway, on tc at the interface of the home: it tells the program of each TCP segment and of the
 // datagrams of UDP, lowers the windows of those acknowledgments whose senders the program has limited, and gives packets of
-// games to the home a class of the queue there.
+// games a class of the queue there. Where there is a queue for what the home sends, `to_provider` does so at that one's interface.
 //
 // Whatever fails, the packet passes as it is. Nothing is done, and nothing told, once the program's heartbeat is a second
 // old. The rules of the window are those of `gameway_gateway::Direction`: never above the receiver's own; two segments at
 // least; never left of data that has passed; a duplicate acknowledgment repeats the window of the first.
+#include "counters.h"
 #include "games.h"
 #include "kernel.h"
 #include "packet.h"
@@ -34,14 +35,6 @@ struct map_definition windows SECTION("maps") = {
 struct map_definition healths SECTION("maps") = {
     .type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = sizeof(struct health), .max_entries = 1,
 };
-struct map_definition counters SECTION("maps") = {
-    .type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4, .value_size = 8, .max_entries = COUNTERS,
-};
-
-INLINE void count(__u32 what) {
-    __u64 *counter = map_lookup(&counters, &what);
-    if (counter) *counter += 1;
-}
 
 // What the program says of itself, if it lives.
 INLINE const struct health *alive(__u64 now_ns) {
@@ -88,10 +81,10 @@ INLINE __u16 window_to_write(const struct record *record, const struct limit *li
     if (is_bare && told->known && told->acknowledgment == record->acknowledgment && told->receivers == record->window)
         return told->written;
     __s32 used = ahead(told->highest, record->acknowledgment);
-    __u64 least = used > 0 && (__u32)used > limit->least ? (__u32)used : limit->least;
+    __u64 min = used > 0 && (__u32)used > limit->min ? (__u32)used : limit->min;
     __u32 shift = limit->shift > MAX_SHIFT ? MAX_SHIFT : limit->shift;
     __u64 wanted = limit->wanted >> shift;
-    __u64 units = (least + (1ULL << shift) - 1) >> shift;
+    __u64 units = (min + (1ULL << shift) - 1) >> shift;
     if (units < wanted) units = wanted;
     if (units < 1) units = 1;
     return units < record->window ? units : record->window;
@@ -138,7 +131,7 @@ INLINE void pass_datagram(struct __sk_buff *skb, const struct place *place, stru
     __u32 silence = health->settings & ALL_QUIET ? QUIET : 0;
     record->verdict = verdict_on(&record->flow) | silence;
     if (!tell_datagram(skb, place, record)) count(LOST_DATAGRAMS);
-    if (record->to_home && put_first(skb, place, record, health)) count(GAME_PACKETS);
+    put_first(skb, place, record, health);
 }
 
 INLINE void pass_segment(struct __sk_buff *skb, const struct place *place, struct record *record) {
@@ -147,12 +140,12 @@ INLINE void pass_segment(struct __sk_buff *skb, const struct place *place, struc
     if (health) {
         if (health->settings & ASKS_OF_TCP) record->verdict = verdict_on(&record->flow);
         tell(record);
-        if (record->to_home && put_first(skb, place, record, health)) count(GAME_PACKETS);
+        put_first(skb, place, record, health);
     }
     if (record->flags & (SYN | RST)) return;
     // While the program is silent, too: a window that is written after that must not end left of what has passed.
     on_data(record);
-    if (health && record->flags & ACK) on_acknowledgment(skb, place, record);
+    if (health && record->flags & ACK && !place->has_unknown) on_acknowledgment(skb, place, record);
 }
 
 INLINE int pass(struct __sk_buff *skb, __u8 to_home) {
@@ -180,6 +173,16 @@ SECTION("classifier") int to_home(struct __sk_buff *skb) {
 
 SECTION("classifier") int from_home(struct __sk_buff *skb) {
     return pass(skb, 0);
+}
+
+// At the interface towards the provider, in front of the queue there.
+SECTION("classifier") int to_provider(struct __sk_buff *skb) {
+    const struct health *health = alive(monotonic_ns());
+    if (health && skb->tc_index == OUT_OF_A_GAME) {
+        skb->priority = health->priority;
+        count(GAMES_OUT);
+    }
+    return NEXT;
 }
 
 // No helper that is used here asks for the GPL.

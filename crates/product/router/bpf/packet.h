@@ -1,5 +1,6 @@
 // From the bytes of a packet to a record. What is not understood is left alone: fragments, IPv6 extension headers, IPsec,
-// tunnels, more than two VLAN tags, headers that are cut short.
+// tunnels, more than two VLAN tags, headers that are cut short. A segment with an option of TCP that is not understood is told of, and keeps
+// its window.
 //
 // Sources: IEEE 802.1Q (tags), RFC 2516 section 4 (PPPoE session), RFC 791, RFC 8200, RFC 768, RFC 9293 section 3.1, RFC 7323.
 #pragma once
@@ -20,7 +21,7 @@
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 #define UDP_HEADER 8
-#define TCP_LEAST 20
+#define MIN_TCP_HEADER 20
 #define MAX_OPTIONS 40
 #define WORD 4
 
@@ -32,6 +33,7 @@ struct place {
     __u32 transport;
     __u32 size; // of the packet of IP, by its header
     __u16 type; // of IP, as Ethernet has it
+    __u16 has_unknown; // 1: an option of TCP that is not understood
 };
 
 INLINE enum reading protocol_of(__u8 number) {
@@ -96,8 +98,21 @@ INLINE enum reading read_ipv6(const struct __sk_buff *skb, struct place *place, 
     return protocol_of(header[6]);
 }
 
-// Kinds: 0 ends the list, 1 fills a byte, 3 is the window scale, 8 the timestamps; all others have a length.
-INLINE void read_options(const struct __sk_buff *skb, __u32 offset, __u32 length, struct record *record) {
+// Kinds of options beside which the window can be another one: segment size, scale, SACK and its permission, timestamps (RFC 9293,
+// RFC 7323, RFC 2018), user timeout (RFC 5482), fast open (RFC 7413), accurate ECN (RFC 9768). Not among them: signatures, which cover the
+// window (19, RFC 2385; 29, RFC 5925), and MPTCP, whose windows are of the whole connection (30, RFC 8684 section 3.3.5).
+#define UNDERSTOOD (1ULL << 2 | 1ULL << 3 | 1ULL << 4 | 1ULL << 5 | 1ULL << 8 | 1ULL << 28 | 1ULL << 34)
+#define ACCURATE_ECN 172
+#define ACCURATE_ECN_OTHER_ORDER 174
+
+INLINE __u32 is_unknown(__u32 kind) {
+    if (kind == ACCURATE_ECN || kind == ACCURATE_ECN_OTHER_ORDER) return 0;
+    return kind > 63 || !(UNDERSTOOD >> kind & 1);
+}
+
+// Kinds: 0 ends the list, 1 fills a byte, 3 is the window scale, 8 the timestamps; all others have a length. `place` is told whether there is
+// one that is not understood, or a list that does not add up.
+INLINE void read_options(const struct __sk_buff *skb, __u32 offset, __u32 length, struct place *place, struct record *record) {
     // Longer than any list, so that what is read behind an option's place lies within.
     __u8 options[128] = {};
     // They fill whole words. Linux 6.1 does not learn from "not zero" that a length is one or more, and from a comparison with one it
@@ -106,10 +121,11 @@ INLINE void read_options(const struct __sk_buff *skb, __u32 offset, __u32 length
     WITHIN(length, 63);
     if (length < WORD) return;
     if (load_bytes(skb, offset, options, length)) return;
-    __u32 at = 0;
+    __u32 at = 0, unknown = 0;
     for (int round = 0; round < MAX_OPTIONS; round++) {
         WITHIN(at, 63);
-        if (at >= length || options[at] == 0) return;
+        WITHIN(unknown, 1);
+        if (at >= length || options[at] == 0) break;
         if (options[at] == 1) {
             at += 1;
             continue;
@@ -117,7 +133,11 @@ INLINE void read_options(const struct __sk_buff *skb, __u32 offset, __u32 length
         __u32 second = at + 1;
         WITHIN(second, 63);
         __u32 size = options[second];
-        if (second >= length || size < 2 || at + size > length) return;
+        if (second >= length || size < 2 || at + size > length) {
+            unknown = 1;
+            break;
+        }
+        unknown |= is_unknown(options[at]);
         __u32 value = at + 2;
         WITHIN(value, 63);
         if (options[at] == 3 && size == 3) record->scale = options[value];
@@ -130,16 +150,17 @@ INLINE void read_options(const struct __sk_buff *skb, __u32 offset, __u32 length
         }
         at += size;
     }
+    place->has_unknown = unknown;
 }
 
 INLINE enum reading read_tcp(const struct __sk_buff *skb, struct place *place, struct record *record) {
-    __u8 header[TCP_LEAST];
+    __u8 header[MIN_TCP_HEADER];
     if (load_bytes(skb, place->transport, header, sizeof header)) return OTHER;
     __u32 length = (header[12] >> 4) * 4;
     __u32 headers = place->transport - place->ip + length;
     // What the kernel joined may be larger than the field of IPv6 or IPv4 says (BIG TCP writes 0).
     __u32 size = place->size ? place->size : skb->len - place->ip;
-    if (length < TCP_LEAST || headers > size || place->ip + size > skb->len) return OTHER;
+    if (length < MIN_TCP_HEADER || headers > size || place->ip + size > skb->len) return OTHER;
     __be32 number;
     __builtin_memcpy(&number, header + 4, 4);
     record->sequence = WIRE32(number);
@@ -152,7 +173,7 @@ INLINE enum reading read_tcp(const struct __sk_buff *skb, struct place *place, s
     record->payload = size - headers;
     record->segment = skb->gso_size;
     record->total_header = headers;
-    read_options(skb, place->transport + TCP_LEAST, length - TCP_LEAST, record);
+    read_options(skb, place->transport + MIN_TCP_HEADER, length - MIN_TCP_HEADER, place, record);
     return TCP;
 }
 

@@ -71,7 +71,7 @@ struct sample {
 // What a sender may be told at most. The program writes it.
 struct limit {
     __u64 wanted;   // bytes
-    __u32 least;    // bytes: two segments
+    __u32 min;      // bytes: two segments
     __u32 highest;  // the number behind all data that has passed, as the program knew it
     __u32 shift;    // of the receiver's windows
     __u32 reserved;
@@ -86,12 +86,17 @@ struct told {
     __u32 known; // 1: the three before are of a segment
 };
 
+// `skb->tc_index` of a game's packet from the home to the interface towards the provider. Addresses are translated between the two, and
+// Linux writes the priority of what it forwards anew from the TOS (`ip_forward`), but not this number. A filter of somebody else that ends with
+// TC_ACT_OK behind ours at the home's interface, or before ours at the provider's, writes it (`tc_run`): then a game is as all others.
+#define OUT_OF_A_GAME 0x4757
+
 // Of the whole. The program writes it.
 struct health {
     __u64 heartbeat_ns; // CLOCK_MONOTONIC
     __u32 settings;
     __u32 mark;     // the traffic class to write, but for ECN
-    __u32 priority; // of packets of games to the home: a class of the queue there
+    __u32 priority; // of packets of games: a class of the queue towards the home, and of the one for what the home sends
     __u32 reserved;
 };
 
@@ -100,6 +105,7 @@ enum setting {
     MARKS = 2,        // games to the home get a DSCP
     ASKS_OF_TCP = 4,  // there are verdicts on TCP
     ALL_QUIET = 8,    // nobody looks for games
+    HOLDS_OUT = 16,   // there is a queue for what the home sends, with a class for games
 };
 
 enum counter {
@@ -111,5 +117,6 @@ enum counter {
     DATAGRAMS,      // of UDP
     LOST_DATAGRAMS, // the ring was full
     GAME_PACKETS,   // to the home, of what counts as a game
+    GAMES_OUT,      // from the home, the same, as they leave
     COUNTERS,
 };

@@ -20,7 +20,7 @@ const SOCKETS: &str = "/run/gameway-gateway";
 /// Longest name of an interface: IFNAMSIZ of Linux less its end.
 const NAME_BYTES: usize = 15;
 /// An evening of five hours with ten downloads at a time has 12 MB.
-const MOST: Bytes = Bytes::new(20_000_000);
+const MAX_RECORD: Bytes = Bytes::new(20_000_000);
 /// A word is near another one from here on (Jaro and Winkler's measure; clap's bound for options).
 const NEAR: f64 = 0.7;
 
@@ -107,14 +107,14 @@ pub struct RecordConfig {
     pub file: Option<PathBuf>,
     /// When the file is so large, the recording ends.
     #[schemars(extend("x-min" = "1 kB", "x-max" = "100 GB"))]
-    pub most: Bytes,
+    pub max_size: Bytes,
     /// Whether ends of connections are told by their addresses, or by numbers.
     pub addresses: bool,
 }
 
 impl Default for RecordConfig {
     fn default() -> Self {
-        Self { file: None, most: MOST, addresses: false }
+        Self { file: None, max_size: MAX_RECORD, addresses: false }
     }
 }
 
@@ -368,8 +368,8 @@ mod tests {
         let config = GatewayConfig::parse(text, None).expect("a configuration");
         assert_eq!((config.mode, config.shape.queue), (Mode::Shape, QueueKind::Htb));
         assert_eq!(config.shape.rate, Some(Rate::from_mbps(95)));
-        let least = GatewayConfig::parse("", Some("lan")).expect("a configuration");
-        assert_eq!(least, GatewayConfig::for_home("lan"));
+        let smallest = GatewayConfig::parse("", Some("lan")).expect("a configuration");
+        assert_eq!(smallest, GatewayConfig::for_home("lan"));
     }
 
     #[test]
@@ -451,8 +451,8 @@ mod tests {
                 "status.listen: \"router:1\" is no address with a port; write for example",
             ),
             (
-                "home = \"lan\"\nrecord.most = \"1 B\"",
-                "record.most: 1 B is not between 1 kB and 100 GB",
+                "home = \"lan\"\nrecord.max_size = \"1 B\"",
+                "record.max_size: 1 B is not between 1 kB and 100 GB",
             ),
             (
                 "home = \"lan\"\nrecord.adresses = true",

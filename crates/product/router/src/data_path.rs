@@ -123,6 +123,8 @@ pub struct Counters {
     pub lost_datagrams: u64,
     /// Packets to the home that counted as a game's.
     pub game_packets: u64,
+    /// Packets from the home that counted as a game's, as they leave; none without a queue for what the home sends.
+    pub games_out: u64,
 }
 
 /// What holds for all packets.
@@ -139,6 +141,8 @@ pub struct Settings {
     pub asks_of_tcp: bool,
     /// All flows are told of in samples.
     pub all_quiet: bool,
+    /// There is a queue for what the home sends, and games have the same class there.
+    pub holds_out: bool,
 }
 
 impl Default for Settings {
@@ -149,13 +153,15 @@ impl Default for Settings {
             mark: None,
             asks_of_tcp: false,
             all_quiet: false,
+            holds_out: false,
         }
     }
 }
 
 impl Settings {
     fn bits(self) -> u32 {
-        let all = [self.trust_dscp, self.mark.is_some(), self.asks_of_tcp, self.all_quiet];
+        let marks = self.mark.is_some();
+        let all = [self.trust_dscp, marks, self.asks_of_tcp, self.all_quiet, self.holds_out];
         all.into_iter().zip(0..).map(|(is_set, bit)| u32::from(is_set) << bit).sum()
     }
 }
@@ -169,8 +175,11 @@ pub enum Passed {
     Datagram(Datagram),
 }
 
-const PROGRAMS: [(&str, TcAttachType); 2] =
+/// At the interface of the home.
+const AT_HOME: [(&str, TcAttachType); 2] =
     [("to_home", TcAttachType::Egress), ("from_home", TcAttachType::Ingress)];
+/// At the one towards the provider.
+const AT_PROVIDER: [(&str, TcAttachType); 1] = [("to_provider", TcAttachType::Egress)];
 
 /// Heartbeat, settings, mark, priority, and four that are not used.
 const HEALTH_BYTES: usize = 24;
@@ -201,7 +210,7 @@ impl DataPath {
     pub fn load() -> Result<Self, DataPathError> {
         unlock_memory();
         let mut programs = Ebpf::load(OBJECT).map_err(DataPathError::of_load)?;
-        for (name, _) in PROGRAMS {
+        for (name, _) in AT_HOME.into_iter().chain(AT_PROVIDER) {
             classifier(&mut programs, name)
                 .and_then(SchedClassifier::load)
                 .map_err(EbpfError::ProgramError)?;
@@ -232,6 +241,23 @@ impl DataPath {
     ///
     /// There is no such interface, or it takes none.
     pub fn attach(&mut self, interface: &str) -> Result<(), DataPathError> {
+        self.attach_all(interface, &AT_HOME)
+    }
+
+    /// Attaches, at the interface towards the provider, the program by which packets of games go first in the queue there.
+    ///
+    /// # Errors
+    ///
+    /// There is no such interface, or it takes none.
+    pub fn attach_out(&mut self, interface: &str) -> Result<(), DataPathError> {
+        self.attach_all(interface, &AT_PROVIDER)
+    }
+
+    fn attach_all(
+        &mut self,
+        interface: &str,
+        programs: &[(&str, TcAttachType)],
+    ) -> Result<(), DataPathError> {
         let failed = |why: String| DataPathError::Attach { interface: interface.to_owned(), why };
         let has_tcx = KernelVersion::current().is_ok_and(|one| one >= KernelVersion::new(6, 6, 0));
         if !has_tcx {
@@ -242,7 +268,7 @@ impl DataPath {
                 _ => {}
             }
         }
-        for (name, direction) in PROGRAMS {
+        for &(name, direction) in programs {
             if !has_tcx {
                 // What a killed process left; there may be nothing.
                 let _ = qdisc_detach_program(interface, direction, name);
@@ -335,7 +361,7 @@ impl DataPath {
     ///
     /// The map cannot be read.
     pub fn counters(&self) -> Result<Counters, DataPathError> {
-        let mut totals = [0; 8];
+        let mut totals = [0; 9];
         for (total, index) in totals.iter_mut().zip(0..) {
             *total = self.counters.get(&index, 0)?.iter().sum();
         }
@@ -348,6 +374,7 @@ impl DataPath {
             datagrams,
             lost_datagrams,
             game_packets,
+            games_out,
         ] = totals;
         Ok(Counters {
             segments,
@@ -358,10 +385,11 @@ impl DataPath {
             datagrams,
             lost_datagrams,
             game_packets,
+            games_out,
         })
     }
 
-    /// The kernel's number of one of the two programs, for tests that run it on packets of theirs.
+    /// The kernel's number of one of the programs, for tests that run it on packets of theirs.
     ///
     /// # Errors
     ///
@@ -393,12 +421,12 @@ fn classifier<'a>(
 /// Names of all programs that are attached to an interface by TCX; none where the kernel has no TCX or nobody may ask.
 #[must_use]
 pub fn programs_at(interface: &str) -> Vec<String> {
-    let of = |(_, direction): (&str, TcAttachType)| {
+    let of = |direction: TcAttachType| {
         let programs = SchedClassifier::query_tcx(interface, direction).map(|(_, found)| found);
         let names = programs.unwrap_or_default().into_iter();
         names.map(|one| one.name_as_str().unwrap_or("?").to_owned()).collect::<Vec<_>>()
     };
-    PROGRAMS.into_iter().flat_map(of).collect()
+    AT_HOME.into_iter().flat_map(|(_, direction)| of(direction)).collect()
 }
 
 /// Programs of a data path of ours that are attached to an interface, by TCX or as filters.
@@ -414,5 +442,5 @@ pub fn attached(interface: &str) -> Vec<String> {
 /// Whether a program of this name is one of the data path's.
 #[must_use]
 pub fn is_own(name: &str) -> bool {
-    PROGRAMS.iter().any(|(own, _)| *own == name)
+    AT_HOME.iter().chain(&AT_PROVIDER).any(|(own, _)| *own == name)
 }

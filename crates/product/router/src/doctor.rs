@@ -87,10 +87,26 @@ struct Place {
 }
 
 impl Place {
+    fn of(home: &Interface, interfaces: &[Interface]) -> Self {
+        let ports = interfaces.iter().filter(|one| one.master == Some(home.index));
+        Self { home: home.clone(), ports: ports.cloned().collect() }
+    }
+
     /// The home's interface and the ports that it bridges.
     fn all(&self) -> impl Iterator<Item = &Interface> {
         std::iter::once(&self.home).chain(&self.ports)
     }
+}
+
+/// What takes packets past a gateway at this interface, if something does: tables of flows, and devices that pass on by themselves.
+#[must_use]
+pub fn bypasses(home: &str) -> Vec<Check> {
+    let interfaces = netlink::interfaces().unwrap_or_default();
+    let Some(own) = interfaces.iter().find(|one| one.name == home) else { return Vec::new() };
+    let place = Place::of(own, &interfaces);
+    let tables = Some(traffic::flow_tables(&place)).filter(|one| one.state == State::Fault);
+    let devices = Some(traffic::offloads(&place)).filter(|one| one.state != State::Ok);
+    tables.into_iter().chain(devices).collect()
 }
 
 /// All checks, in their order, for a gateway at this interface.
@@ -118,11 +134,11 @@ pub fn checks(home: &str) -> Vec<Check> {
         checks.push(machine::no_interface(home, &interfaces));
         return checks;
     };
-    let ports = interfaces.iter().filter(|one| one.master == Some(own.index));
-    let place = Place { home: own.clone(), ports: ports.cloned().collect() };
+    let place = Place::of(own, &interfaces);
     checks.push(machine::interface(&place, &interfaces));
     checks.push(traffic::others(&place));
     checks.push(traffic::queues(&place));
+    checks.extend(traffic::wifi(&place));
     checks.push(traffic::flow_tables(&place));
     checks.push(traffic::offloads(&place));
     checks.push(Check::ok(

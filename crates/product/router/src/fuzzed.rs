@@ -40,6 +40,7 @@ pub fn netlink(datagram: &[u8]) -> usize {
             netlink::filter(message).is_some(),
             netlink::flow_table(message).is_some(),
             !netlink::active_features(message).is_empty(),
+            netlink::station(message).is_some(),
             counted(message).is_some(),
             tins(message).is_some(),
         ]

@@ -27,6 +27,7 @@ pub fn figures(status: &Status) -> String {
         ("datagrams", "Datagrams of UDP that passed", status.datagrams),
         ("lost_datagrams", "Datagrams of which the program was not told", status.lost_datagrams),
         ("game_packets", "Packets to the home that counted as a game's", status.game_packets),
+        ("games_out", "Packets to the provider that counted as a game's", status.games_out),
     ] {
         let counter = Counter::<u64>::default();
         counter.inc_by(count);
@@ -59,6 +60,10 @@ fn add_waits(registry: &mut Registry, status: &Status) {
     if let Some(wait) = status.wait_ms {
         let help = "How long packets waited in front of the home in the last period";
         registry.register_with_unit("wait", help, Unit::Seconds, gauge(wait / 1e3));
+    }
+    if let Some(wait) = status.wait_behind_ms {
+        let help = "How long a packet waits in the kernel's queues at the home's interface";
+        registry.register_with_unit("wait_behind", help, Unit::Seconds, gauge(wait / 1e3));
     }
     if let Some(minute) = status.wait_minute {
         for (name, help, millis) in [
@@ -110,6 +115,7 @@ mod tests {
     fn the_own_queue_is_told_by_class_where_there_is_one() {
         let without = figures(&status());
         assert!(!without.contains("own_queue") && without.ends_with("# EOF\n"));
+        assert!(without.contains("gameway_gateway_wait_behind_seconds 0.0004"), "{without}");
         let others = Class { sent_packets: 7, backlog_bytes: 1500, drops: 2, ..Class::default() };
         let own_queue = OwnQueueStatus {
             kind: "HTB".to_owned(),

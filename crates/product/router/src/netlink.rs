@@ -1,13 +1,18 @@
-//! Lists that the kernel gives by netlink: interfaces, queues and filters of tc, tables of flows, features of devices. A router of
-//! OpenWrt has the tools for that not always, and a static binary brings none.
+//! Lists that the kernel gives by netlink: interfaces, queues and filters of tc, tables of flows, features of devices, queues of
+//! Wi-Fi stations. A router of OpenWrt has the tools for that not always, and a static binary brings none.
 //!
 //! Sources: netlink(7) and rtnetlink(7) for messages and attributes; `linux/rtnetlink.h`, `linux/if_link.h`, `linux/pkt_cls.h`,
-//! `linux/netfilter/nf_tables.h`, `linux/genetlink.h` and `linux/ethtool_netlink.h` of Linux 6.1 for their numbers, which are fixed
-//! for good. Integers are in the machine's order, those of nf_tables in the network's.
+//! `linux/netfilter/nf_tables.h` of Linux 6.1 for their numbers, which are fixed for good. Integers are in the machine's order,
+//! those of nf_tables in the network's.
+
+mod generic;
+
+pub use generic::{Station, StationQueue, features, is_wifi, stations};
+pub(crate) use generic::{active_features, station};
 
 use ipnet::IpNet;
 use rustix::fd::OwnedFd;
-use rustix::net::netlink::{GENERIC, NETFILTER, SocketAddrNetlink};
+use rustix::net::netlink::{NETFILTER, SocketAddrNetlink};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto,
@@ -411,52 +416,16 @@ pub(crate) fn flow_table(message: &[u8]) -> Option<FlowTable> {
     })
 }
 
-/// The features of a device that are on, as ethtool names them.
-///
-/// # Errors
-/// What the kernel says; older ones and small configurations tell of none.
-pub fn features(device: &str) -> io::Result<Vec<String>> {
-    const CONTROL: u16 = 16;
-    const GET_FAMILY: u8 = 3;
-    const FAMILY_NAME: u16 = 2;
-    const FAMILY_ID: u16 = 1;
-    const GET_FEATURES: u8 = 11;
-    const DEVICE_HEADER: u16 = 1;
-    const DEVICE_NAME: u16 = 2;
-    let socket = Netlink::open(Some(GENERIC))?;
-    let content = [vec![GET_FAMILY, 1, 0, 0], attribute(FAMILY_NAME, b"ethtool\0")].concat();
-    let answer = socket.ask(CONTROL, 0, &content)?;
-    let family = answer.first().and_then(|one| u16_at(find(one.get(4..)?, FAMILY_ID)?, 0));
-    let family = family.ok_or_else(|| io::Error::other("the kernel does not know ethtool"))?;
-    let name = attribute(DEVICE_NAME, &[device.as_bytes(), b"\0"].concat());
-    let content = [vec![GET_FEATURES, 1, 0, 0], attribute(DEVICE_HEADER | NESTED, &name)].concat();
-    let answer = socket.ask(family, 0, &content)?;
-    Ok(answer.first().map(|message| active_features(message)).unwrap_or_default())
-}
-
-pub(crate) fn active_features(message: &[u8]) -> Vec<String> {
-    const ACTIVE: u16 = 4;
-    const BITS: u16 = 3;
-    const NAME: u16 = 2;
-    let bits = message.get(4..).and_then(|rest| find(find(rest, ACTIVE)?, BITS));
-    let bits = attributes(bits.unwrap_or_default());
-    bits.filter_map(|(_, bit)| find(bit, NAME).map(text)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     #[test]
-    fn the_loopback_is_found_with_its_features() {
+    fn the_loopback_is_found_with_its_address() {
         let all = interfaces().expect("a list");
         let own = all.iter().find(|one| one.name == "lo").expect("it is always there");
         assert_eq!((own.index, own.kind.as_str(), own.master), (1, "", None));
-        let features = features("lo").expect("features");
-        assert!(features.iter().any(|one| one == "rx-gro"), "{features:?}");
-        assert!(!features.iter().any(|one| one == "hw-tc-offload"), "{features:?}");
-        assert!(super::features("gwd-nowhere").is_err());
         let addresses = addresses(1).expect("a list");
         assert!(addresses.contains(&"127.0.0.1/8".parse().expect("a prefix")), "{addresses:?}");
         assert!(qdiscs().expect("a list").iter().all(|one| !one.kind.is_empty()));
@@ -492,8 +461,10 @@ mod tests {
                 flow_table(content);
                 qdisc(content);
                 active_features(content);
+                station(content);
             }
             let _ = (interface(&bytes), filter(&bytes), flow_table(&bytes), active_features(&bytes), address(&bytes));
+            let _ = (station(&bytes), qdisc(&bytes));
             prop_assert!(attributes(&bytes).count() <= bytes.len() / 4 + 1);
         }
     }

@@ -206,6 +206,14 @@ pub fn is_at(interface: &str) -> io::Result<bool> {
     Ok(queues.iter().any(|one| Some(one.interface) == own && one.handle == HANDLE))
 }
 
+/// What was counted at the queue at the root of an interface, whoever put it there; `None` if there is none.
+///
+/// # Errors
+/// There is no such interface, or its queue counts nothing.
+pub(crate) fn at_root(interface: u32) -> io::Result<Option<Class>> {
+    kernel::at_root(interface)
+}
+
 /// The queue while it is there; it goes when this is dropped.
 #[derive(Debug)]
 pub struct OwnQueue {
@@ -455,14 +463,14 @@ mod tests {
     #[test]
     fn what_the_kernel_has_decides_and_the_reason_is_said() {
         let without_cake = KernelQueues { cake: false, ..ALL };
-        let least = KernelQueues { fq_codel: false, ..without_cake };
-        let nothing = KernelQueues { htb: false, ..least };
+        let fifo_alone = KernelQueues { fq_codel: false, ..without_cake };
+        let nothing = KernelQueues { htb: false, ..fifo_alone };
         for (has, wanted, name, why) in [
             (ALL, QueueKind::Auto, "CAKE", "the kernel has it"),
             (ALL, QueueKind::Htb, "HTB and FQ-CoDel", "as configured"),
             (without_cake, QueueKind::Auto, "HTB and FQ-CoDel", "the kernel has no CAKE"),
             (
-                least,
+                fifo_alone,
                 QueueKind::Auto,
                 "HTB and a fifo",
                 "the kernel has no CAKE, no FQ-CoDel: a fifo of 50 ms without ECN",

@@ -30,13 +30,24 @@ const MAX_REPLY: usize = 60 + SIZE;
 
 /// Why there can be no pings.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "no socket for pings of {target} ({why}): allow them with `sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"`, give the \
-     program CAP_NET_RAW, or leave shape.ping out"
-)]
+#[error("no socket for pings of {target} ({why}): {}", self.mend())]
 pub struct PingError {
     target: IpAddr,
     why: Errno,
+}
+
+impl PingError {
+    const fn mend(&self) -> &'static str {
+        match self.why {
+            Errno::NETUNREACH | Errno::HOSTUNREACH => {
+                "there is no route to it; start the gateway when there is one, or leave shape.ping out"
+            }
+            _ => {
+                "allow them with `sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"`, give the program CAP_NET_RAW, or leave \
+                 shape.ping out"
+            }
+        }
+    }
 }
 
 /// A request has left, or its reply has come.
@@ -156,11 +167,11 @@ impl Socket {
         }
     }
 
-    fn wait(&self, most_ns: i64) {
-        let most = Timespec { tv_sec: 0, tv_nsec: most_ns.clamp(1, SPACING_NS) as _ };
+    fn wait(&self, max_ns: i64) {
+        let max = Timespec { tv_sec: 0, tv_nsec: max_ns.clamp(1, SPACING_NS) as _ };
         let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
         // Interrupted or not: the loop looks.
-        _ = poll(&mut fds, Some(&most));
+        _ = poll(&mut fds, Some(&max));
     }
 
     fn request(&self, number: u16) -> [u8; SIZE] {

@@ -6,7 +6,7 @@
 //! | packets of a look | 16384 at most | a heartbeat does not wait for whoever sends more than three million a second |
 //! | heartbeat | with each look | the data path gives up after a second |
 //! | pings come more often for | 1 s | after a period in which datagrams came at 1 Mb/s, and no connection of TCP told what waits |
-//! | look at the interface's addresses | 10 s | a provider gives others now and then |
+//! | look at the interface's addresses and ports | 10 s | a provider gives others now and then |
 //!
 //! What the router itself sends to the home or hears from there passed no queue in front of the home: it is not looked at.
 
@@ -14,6 +14,7 @@ use crate::config::Mode;
 use crate::data_path::{DataPath, DataPathError, Passed, Settings};
 use crate::exceptions::Exceptions;
 use crate::games::{Games, GamesConfig};
+use crate::home_queue::HomeQueues;
 use crate::netlink;
 use crate::out::{OutConfig, OutQueue};
 use crate::own_queue::{self, QueueError, QueueKind, Way};
@@ -63,6 +64,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// The queue for what the home sends, if there is to be one.
+    fn out(&self) -> Option<&OutConfig> {
+        self.queue.as_ref().and_then(|queue| queue.out.as_ref())
+    }
+
     fn settings(&self) -> Settings {
         let GamesConfig { by_behaviour, trust_dscp, mark, games, no_games } = &self.games;
         Settings {
@@ -70,6 +76,7 @@ impl Config {
             mark: *mark,
             asks_of_tcp: games.count() + no_games.count() > 0,
             all_quiet: !by_behaviour,
+            holds_out: self.out().is_some(),
             ..Settings::default()
         }
     }
@@ -115,6 +122,12 @@ struct Steering {
     /// The gateway's own.
     queue: Option<ShapedQueue>,
     out: Option<OutQueue>,
+    /// The kernel's, where none is the gateway's own.
+    home_queues: Option<HomeQueues>,
+    /// What came through the gateway for the home since they were looked at.
+    to_home: Bytes,
+    /// What a packet waited there at the last look.
+    wait_behind: Option<Duration>,
     pings: Option<Pings>,
     /// Of datagrams to the home in this period, and when it began.
     datagrams: Bytes,
@@ -154,6 +167,9 @@ impl Steering {
             lowers_windows: config.mode != Mode::Shape,
             queue: config.queue.as_ref().map(install).transpose()?,
             out,
+            home_queues: (config.mode == Mode::Windows).then(HomeQueues::default),
+            to_home: Bytes::ZERO,
+            wait_behind: None,
             pings: ping.map(Pings::start).transpose()?,
             datagrams: Bytes::ZERO,
             period_start: Instant::ZERO,
@@ -162,16 +178,25 @@ impl Steering {
         })
     }
 
-    /// Where the kernel does not tell them, they are those that were told last.
-    fn read_addresses(&mut self, home: &str) {
+    /// Where the kernel does not tell of the interface, all is as it was told last.
+    fn read_interface(&mut self, home: &str) {
         if let Ok(own) = netlink::addresses_of(home) {
             self.own = own.iter().map(IpNet::addr).collect();
+        }
+        if let Some(queues) = &mut self.home_queues {
+            let _ = queues.find(home);
         }
     }
 
     /// Whether one end is the router itself.
     fn is_own(&self, header: &Header) -> bool {
         [header.source, header.destination].iter().any(|end| self.own.contains(&end.address))
+    }
+
+    /// Of a packet for the home the data path sees neither its wait nor when it leaves.
+    fn on_came(&mut self, now: Instant, header: &Header, size: Bytes) {
+        self.to_home = self.to_home.saturating_add(size);
+        self.gateway.on_departure_of(now, header, size, Duration::ZERO);
     }
 
     /// Its bytes use the link, as those of all do.
@@ -185,7 +210,7 @@ impl Steering {
         self.games.on_datagram(now, datagram);
         if datagram.to_home {
             self.datagrams = self.datagrams.saturating_add(size);
-            self.gateway.on_departure(now, size, Duration::ZERO);
+            self.on_came(now, &header, size);
         }
         let quic = datagram.quic();
         let packet = Packet::new(header, size, None).with_quic(quic);
@@ -216,11 +241,11 @@ impl Steering {
         self.watch.on_record(record, is_left_alone);
         for mut segment in record.on_the_wire() {
             let size = record.headers + Bytes::new(u64::from(segment.length));
+            let header = segment.header;
             if record.to_home {
-                self.gateway.on_departure(now, size, Duration::ZERO);
+                self.on_came(now, &header, size);
             }
             // Its bytes use the link, and its windows are nobody's business.
-            let header = segment.header;
             let segment = (!is_left_alone).then_some(&mut segment);
             let mut packet = Packet::new(header, size, segment);
             self.gateway.on_packet(now, passage, &mut packet);
@@ -253,6 +278,18 @@ impl Steering {
         }
     }
 
+    /// Reads what waits at the home's interface.
+    fn read_home_queues(&mut self, now: Instant) {
+        let came = std::mem::take(&mut self.to_home);
+        let Some(queues) = &mut self.home_queues else { return };
+        let waits = queues.look(now, came);
+        self.wait_behind = waits.map(|waits| waits.longest);
+        // The kernel does not tell whose packets wait: they count as those of connections that can be held.
+        let header = Header { protocol: Protocol::Tcp, ..Header::numbered(0) };
+        let wait = waits.unwrap_or_default().of_downloads;
+        self.gateway.on_departure_of(now, &header, Bytes::ZERO, wait);
+    }
+
     /// No windows were written for a while.
     fn start_over(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), DataPathError> {
         self.gateway.start_over(now);
@@ -273,6 +310,7 @@ impl Steering {
     fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), RunError> {
         self.hurry(now);
         self.read_out(now);
+        self.read_home_queues(now);
         self.gateway.on_deadline(now, None);
         if let Some(queue) = &mut self.queue {
             queue.decide(now, self.gateway.shaped_rate())?;
@@ -285,8 +323,8 @@ impl Steering {
             self.gateway.limits(&mut |limit| _ = wanted.insert(limit.header, limit));
         }
         for (header, limit) in &wanted {
-            let known = self.limits.get(header).map(|known| (known.wanted, known.least));
-            if known != Some((limit.wanted, limit.least)) {
+            let known = self.limits.get(header).map(|known| (known.wanted, known.min));
+            if known != Some((limit.wanted, limit.min)) {
                 data_path.limit(limit)?;
             }
         }
@@ -322,6 +360,7 @@ impl Steering {
             wait_told_by: self.gateway.teller().map(|teller| teller.name().to_owned()),
             recent_waits_ms: self.watch.recent_waits_ms(now),
             wait_minute: self.watch.minute(),
+            wait_behind_ms: self.wait_behind.map(Duration::as_millis_f64),
             own_queue,
             wait_out_ms: self.gateway.wait_out().map(Duration::as_millis_f64),
             own_queue_out,
@@ -334,6 +373,7 @@ impl Steering {
             datagrams: counters.datagrams,
             lost_datagrams: counters.lost_datagrams,
             game_packets: counters.game_packets,
+            games_out: counters.games_out,
             games: self.games.told(now),
             to_home_bps: to_home.as_bps(),
             from_home_bps: from_home.as_bps(),
@@ -356,10 +396,11 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
     data_path.set(config.settings());
     data_path.beat(start_ns)?;
     data_path.attach(&config.home)?;
+    let out = config.out().map(|out| &out.interface);
+    out.map_or(Ok(()), |interface| data_path.attach_out(interface))?;
     let mut beaten = Instant::ZERO;
     // Also for a gateway without a queue: one that was killed may have had one.
-    let out = config.queue.as_ref().and_then(|queue| queue.out.as_ref());
-    for interface in iter::once(&config.home).chain(out.map(|out| &out.interface)) {
+    for interface in iter::once(&config.home).chain(out) {
         own_queue::remove_left(interface)?;
     }
     let mut steering = Steering::new(config, seed()?)?;
@@ -370,7 +411,7 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
         let woken = clock.now();
         if woken >= next_own {
             next_own = woken.saturating_add(OWN);
-            steering.read_addresses(&config.home);
+            steering.read_interface(&config.home);
         }
         for passed in iter::from_fn(|| data_path.next_passed()).take(MAX_PER_LOOK) {
             match passed {

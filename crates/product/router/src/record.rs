@@ -257,9 +257,9 @@ pub fn flow_bytes(header: &Header) -> [u8; FLOW_BYTES] {
 #[must_use]
 pub fn limit_bytes(limit: &Limit) -> [u8; LIMIT_BYTES] {
     let mut bytes = [0; LIMIT_BYTES];
-    let least = u32::try_from(limit.least).unwrap_or(u32::MAX);
+    let min = u32::try_from(limit.min).unwrap_or(u32::MAX);
     bytes[..8].copy_from_slice(&limit.wanted.to_ne_bytes());
-    bytes[8..12].copy_from_slice(&least.to_ne_bytes());
+    bytes[8..12].copy_from_slice(&min.to_ne_bytes());
     bytes[12..16].copy_from_slice(&limit.highest.to_ne_bytes());
     bytes[16..20].copy_from_slice(&u32::from(limit.shift).to_ne_bytes());
     bytes

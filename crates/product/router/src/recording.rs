@@ -29,7 +29,7 @@
 //! | names, connections that are remembered | 4096 of each | 1 MB; beyond, numbers begin anew and are not given twice |
 //! | games of a line | 20 | as a status tells them |
 //! | name of a rule | 40 characters | a rule's name is as long as its owner likes |
-//! | file | `record.most` | then it ends, and a message says so |
+//! | file | `record.max_size` | then it ends, and a message says so |
 
 use crate::games::told::{Basis, Game};
 use crate::own_queue::{Class, OwnQueueStatus};
@@ -218,18 +218,18 @@ struct Sink {
 
 impl Sink {
     /// Goes on where a file ends; of a line that was not written to its end, behind that.
-    fn open(place: &Path, most: Bytes) -> io::Result<Self> {
+    fn open(place: &Path, max: Bytes) -> io::Result<Self> {
         // Who was at home when is for its owner alone.
         let mut options = OpenOptions::new();
         let mut file = options.read(true).append(true).create(true).mode(0o600).open(place)?;
         let size = file.seek(SeekFrom::End(0))?;
-        let mut sink = Self { file, left: most.get().saturating_sub(size) };
+        let mut sink = Self { file, left: max.get().saturating_sub(size) };
         if size > 0 {
             let mut last = [0];
             sink.file.seek(SeekFrom::End(-1))?;
             sink.file.read_exact(&mut last)?;
             if last != *b"\n" && !sink.write("")? {
-                return Err(full(most));
+                return Err(full(max));
             }
         }
         Ok(sink)
@@ -245,8 +245,8 @@ impl Sink {
     }
 }
 
-fn full(most: Bytes) -> io::Error {
-    io::Error::other(format!("it has {most} already; name another file, or more as record.most"))
+fn full(max: Bytes) -> io::Error {
+    io::Error::other(format!("it has {max} already; name another file, or more as record.max_size"))
 }
 
 /// A recording that goes on until it is dropped, the file is full or cannot be written.
@@ -273,23 +273,23 @@ impl Recording {
     /// If the file cannot be written, or is full.
     pub fn start(
         file: &Path,
-        most: Bytes,
+        max: Bytes,
         has_addresses: bool,
         home: &str,
         tell: impl Fn(&str) + Send + 'static,
     ) -> Result<Self, RecordingError> {
         let refused = |why| RecordingError { file: file.to_owned(), why };
-        let mut sink = Sink::open(file, most).map_err(refused)?;
+        let mut sink = Sink::open(file, max).map_err(refused)?;
         let clock = Clock::new(Clock::monotonic_ns());
         let began_s = clock.epoch_since_1970_ns() as f64 / 1e9;
         let first = First { gateway_record: VERSION, home, addresses: has_addresses, began_s };
         if !sink.write(&json!(first).to_string()).map_err(refused)? {
-            return Err(refused(full(most)));
+            return Err(refused(full(max)));
         }
         let (lines, waiting) = sync_channel(WAITING);
         let name = file.display().to_string();
         let keep = move || {
-            if let Some(why) = keep(&mut sink, &waiting, most) {
+            if let Some(why) = keep(&mut sink, &waiting, max) {
                 tell(&format!("the recording in {name} has ended: {why}; the gateway goes on"));
             }
         };
@@ -318,11 +318,11 @@ impl Drop for Recording {
 }
 
 /// Writes lines until there are no more; why it ended before, if it did.
-fn keep(sink: &mut Sink, lines: &Receiver<String>, most: Bytes) -> Option<String> {
+fn keep(sink: &mut Sink, lines: &Receiver<String>, max: Bytes) -> Option<String> {
     for line in lines {
         match sink.write(&line) {
             Ok(true) => {}
-            Ok(false) => return Some(format!("it has {most} (record.most)")),
+            Ok(false) => return Some(format!("it has {max} (record.max_size)")),
             Err(error) => return Some(error.to_string()),
         }
     }
@@ -347,9 +347,9 @@ mod tests {
             place
         }
 
-        fn start(&self, most: u64, told: Sender<String>) -> Result<Recording, RecordingError> {
+        fn start(&self, max: u64, told: Sender<String>) -> Result<Recording, RecordingError> {
             let tell = move |text: &str| drop(told.send(text.to_owned()));
-            Recording::start(&self.0, Bytes::new(most), false, "br-lan", tell)
+            Recording::start(&self.0, Bytes::new(max), false, "br-lan", tell)
         }
 
         fn lines(&self) -> Vec<Result<Value, serde_json::Error>> {
@@ -435,17 +435,17 @@ mod tests {
         drop(first);
         let whole = std::fs::read(&place.0).expect("a file");
         std::fs::write(&place.0, &whole[..whole.len() - 20]).expect("a file");
-        let most = whole.len() as u64 + 400;
-        let mut second = place.start(most, told.clone()).expect("it goes on");
+        let max = whole.len() as u64 + 400;
+        let mut second = place.start(max, told.clone()).expect("it goes on");
         for _ in 0..4 {
             second.take(&status());
         }
         drop(second);
         let read: Vec<_> = place.lines().iter().map(Result::is_ok).collect();
         assert_eq!(read, [true, false, true, true], "{:?}", place.lines());
-        assert!(std::fs::metadata(&place.0).expect("a file").len() <= most);
+        assert!(std::fs::metadata(&place.0).expect("a file").len() <= max);
         let message = heard.try_recv().expect("a message");
-        assert!(message.contains("has ended: it has ") && message.contains("(record.most)"));
+        assert!(message.contains("has ended: it has ") && message.contains("(record.max_size)"));
         let size = std::fs::metadata(&place.0).expect("a file").len();
         let refused = place.start(size + 20, told).expect_err("it is full").to_string();
         assert!(refused.contains("already; name another file"), "{refused}");

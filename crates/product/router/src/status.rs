@@ -24,6 +24,9 @@ pub struct Status {
     pub recent_waits_ms: Vec<f64>,
     /// The same over the last minute.
     pub wait_minute: Option<WaitMinute>,
+    /// How long a packet waits in the kernel's queues at the home's interface, in mode `windows`, if there are any.
+    #[serde(default)]
+    pub wait_behind_ms: Option<f64>,
     /// The gateway's own queue, in mode `shape`.
     #[serde(default)]
     pub own_queue: Option<OwnQueueStatus>,
@@ -51,6 +54,9 @@ pub struct Status {
     pub lost_datagrams: u64,
     /// Packets to the home that counted as a game's, since the start.
     pub game_packets: u64,
+    /// The same of what left for the provider, where there is a queue for what the home sends.
+    #[serde(default)]
+    pub games_out: u64,
     /// What is a game.
     pub games: GamesTold,
     /// TCP and UDP to the home in the last second, on the wire.
@@ -127,6 +133,17 @@ impl Status {
         serde_json::to_string(&line).unwrap_or_default()
     }
 
+    fn datagrams_shown(&self) -> String {
+        let out = match &self.own_queue_out {
+            Some(_) => format!(", {} from the home", self.games_out),
+            None => String::new(),
+        };
+        format!(
+            "datagrams of UDP            {}; {} packets of games{out}; {} records lost\n",
+            self.datagrams, self.game_packets, self.lost_datagrams
+        )
+    }
+
     /// For a terminal.
     #[must_use]
     pub fn shown(&self) -> String {
@@ -158,11 +175,7 @@ impl Status {
             "segments                    {}; {} windows lowered; {} records lost",
             self.segments, self.lowered, self.lost_records
         );
-        let _ = writeln!(
-            text,
-            "datagrams of UDP            {}; {} packets of games; {} records lost",
-            self.datagrams, self.game_packets, self.lost_datagrams
-        );
+        text += &self.datagrams_shown();
         let rules = match self.exceptions {
             0 => String::new(),
             1 => "; 1 rule leaves others alone".to_owned(),
@@ -182,6 +195,9 @@ impl Status {
 
     fn queues_shown(&self) -> String {
         let mut text = String::new();
+        if let Some(wait) = self.wait_behind_ms {
+            let _ = writeln!(text, "wait behind the gateway     {}", millis(wait));
+        }
         if let Some(queue) = &self.own_queue {
             text += &queue.shown("own queue");
         }
@@ -262,6 +278,7 @@ pub(crate) mod tests {
             wait_told_by: Some("spin-bit".to_owned()),
             recent_waits_ms: vec![11.5, 12.34],
             wait_minute: Some(WaitMinute { median_ms: 9.87, p99_ms: 18.2, readings: 300 }),
+            wait_behind_ms: Some(0.42),
             own_queue: None,
             wait_out_ms: None,
             own_queue_out: None,
@@ -274,6 +291,7 @@ pub(crate) mod tests {
             datagrams: 3,
             lost_datagrams: 0,
             game_packets: 4,
+            games_out: 0,
             games: GamesTold::default(),
             to_home_bps: 19_300_000,
             from_home_bps: 412_000,
@@ -292,6 +310,7 @@ pub(crate) mod tests {
 gateway at br-lan, process 42, for 1 h 2 min
 
 wait in front of the home   12 ms by QUIC's spin bit; last minute 9.9 ms (median), 18 ms (99 %)
+wait behind the gateway     0.4 ms
 to the home, from it        19.3 Mb/s, 0.41 Mb/s
 segments                    123456; 789 windows lowered; 0 records lost
 datagrams of UDP            3; 4 packets of games; 0 records lost

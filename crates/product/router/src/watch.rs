@@ -130,7 +130,7 @@ impl Watch {
         let known = std::mem::take(&mut self.limited);
         let of = |(header, limit): (&Header, &Limit)| {
             let since = known.get(header).map_or(now, |(since, _)| *since);
-            (*header, (since, limit.wanted.max(limit.least)))
+            (*header, (since, limit.wanted.max(limit.min)))
         };
         self.limited = limits.iter().map(of).collect();
     }

@@ -6,7 +6,7 @@ use crate::claim::Claim;
 use crate::config::{FILE, GatewayConfig, Mode, check_interface};
 use crate::control;
 use crate::data_path::DataPathError;
-use crate::doctor::{State, checks};
+use crate::doctor::{State, bypasses, checks};
 use crate::out::OutConfig;
 use crate::own_queue::{self, ShapeConfig};
 use crate::page::PageServer;
@@ -58,6 +58,10 @@ pub fn up(options: &ArgMatches) -> Result<(), Refusal> {
         let why = "there is no such interface; `ip link` lists those that are there".to_owned();
         return Err(Refusal::failed(DataPathError::Attach { interface: config.home, why }));
     }
+    for one in bypasses(&config.home) {
+        let mend = one.mend.map(|mend| format!("; to do: {mend}")).unwrap_or_default();
+        eprintln!("gameway-gateway: {}: {}{mend}", one.name, one.found);
+    }
     let (board, socket) = (Board::default(), config.control_socket());
     // It ends after the data path: who waits for the end there hears of it when all is gone.
     let _control = control::serve(&socket, board.clone(), stop.clone()).map_err(|error| {
@@ -105,7 +109,7 @@ fn recording(config: &GatewayConfig) -> Result<Option<Recording>, Refusal> {
     let record = &config.record;
     let Some(file) = &record.file else { return Ok(None) };
     let tell = |text: &str| eprintln!("gameway-gateway: {text}");
-    let recording = Recording::start(file, record.most, record.addresses, &config.home, tell);
+    let recording = Recording::start(file, record.max_size, record.addresses, &config.home, tell);
     recording.map(Some).map_err(Refusal::failed)
 }
 

@@ -10,7 +10,7 @@
 
 use super::{Check, Place};
 use crate::data_path::{is_own, programs_at};
-use crate::netlink::{self, FlowTable, Interface, Qdisc};
+use crate::netlink::{self, FlowTable, Interface, Qdisc, Station};
 use crate::own_queue::is_own as is_own_queue;
 
 /// Queues that hold nothing back, or hold it shortly: Linux's defaults, and what tc hangs filters on.
@@ -77,9 +77,38 @@ fn queues_of(place: &Place, all: &[Qdisc]) -> Check {
     }
     Check::warning(
         NAME,
-        format!("{}: what waits there the gateway does not see", shaping.join(", ")),
+        format!("{}: what waits there counts in mode \"windows\" alone", shaping.join(", ")),
         "take a shaper away that stands there for the downloads: the gateway needs none",
     )
+}
+
+/// What waits for stations, where an interface at the home's side is one of Wi-Fi.
+pub(super) fn wifi(place: &Place) -> Option<Check> {
+    let found = place.all().filter(|one| netlink::is_wifi(&one.name));
+    let known: Vec<_> = found
+        .map(|one| (one.name.as_str(), netlink::stations(one.index).unwrap_or_default()))
+        .collect();
+    wifi_of(&known)
+}
+
+fn wifi_of(interfaces: &[(&str, Vec<Station>)]) -> Option<Check> {
+    const NAME: &str = "Wi-Fi";
+    let has_own = |stations: &[Station]| stations.iter().any(|one| one.queues.is_empty());
+    let unseen = interfaces.iter().filter(|(_, stations)| has_own(stations));
+    let unseen = unseen.map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    if !unseen.is_empty() {
+        let found = format!(
+            "the driver of {unseen} has queues of its own for stations: what waits there the gateway does not see"
+        );
+        let mend = "Linux 6.2 or newer has them for all drivers of mac80211";
+        return Some(Check::warning(NAME, found, mend));
+    }
+    let all = interfaces.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let stations: usize = interfaces.iter().map(|(_, stations)| stations.len()).sum();
+    let found = format!(
+        "{all}, with stations: {stations}; what waits for them counts in mode \"windows\", best with `windows.target = \"frames\"`"
+    );
+    (!interfaces.is_empty()).then(|| Check::ok(NAME, found))
 }
 
 /// Tables of flows of nftables.
@@ -168,6 +197,7 @@ fn unknown(name: &'static str, error: &std::io::Error) -> Check {
 mod tests {
     use super::super::State;
     use super::*;
+    use crate::netlink::StationQueue;
     use crate::own_queue::HANDLE;
 
     fn interface(index: u32, name: &str, kind: &str) -> Interface {
@@ -215,6 +245,22 @@ mod tests {
         let shaped = queues_of(&place(), &[queue(3, "cake"), queue(2, "htb")]);
         assert_eq!(shaped.state, State::Warning);
         assert!(shaped.found.starts_with("htb at br-lan, cake at lan1: "), "{}", shaped.found);
+    }
+
+    #[test]
+    fn what_waits_for_stations_of_wifi_is_counted_where_the_kernel_has_their_queues() {
+        let queue = StationQueue { identifier: 0, sent_bytes: 0, backlog_bytes: 0 };
+        let station =
+            |queues: &[StationQueue]| Station { address: [2; 6], queues: queues.to_vec() };
+        assert_eq!(wifi_of(&[]), None);
+        let seen = [("wlan0", vec![station(&[queue])]), ("wlan1", vec![])];
+        let check = wifi_of(&seen).expect("there is Wi-Fi");
+        assert_eq!(check.state, State::Ok);
+        assert!(check.found.starts_with("wlan0, wlan1, with stations: 1; "), "{}", check.found);
+        let unseen = [("wlan0", vec![station(&[queue])]), ("wlan1", vec![station(&[])])];
+        let check = wifi_of(&unseen).expect("there is Wi-Fi");
+        assert_eq!(check.state, State::Warning);
+        assert!(check.found.starts_with("the driver of wlan1 has queues"), "{}", check.found);
     }
 
     #[test]

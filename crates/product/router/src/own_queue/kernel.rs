@@ -92,6 +92,17 @@ pub(super) fn queues() -> io::Result<KernelQueues> {
     Ok(KernelQueues { cake: has("cake")?, htb: has("htb")?, fq_codel: has("fq_codel")? })
 }
 
+/// What was counted at the root of an interface; `None` if nothing can wait there.
+pub(super) fn at_root(interface: u32) -> io::Result<Option<Class>> {
+    let answer = traffic_control(GET_QDISC, ECHO, interface, [0, ROOT], &[])?;
+    let kind = answer.get(TC_HEAD..).and_then(|rest| find(rest, KIND));
+    if kind.is_some_and(|kind| kind.starts_with(b"noqueue\0")) {
+        return Ok(None);
+    }
+    let figures = counted(&answer);
+    figures.map(Some).ok_or_else(|| io::Error::other("the kernel's answer has no figures"))
+}
+
 /// What was counted of games and of the others.
 pub(super) fn classes(interface: u32, discipline: Discipline) -> io::Result<[Class; 2]> {
     let ask = |handle| {

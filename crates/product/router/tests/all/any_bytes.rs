@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 /// The kernel runs no program on a frame that is shorter.
-const ETHERNET: usize = 14;
+pub const ETHERNET: usize = 14;
 /// Nor on one of IP whose header is.
-const SHORTEST: usize = ETHERNET + 40;
+pub const SHORTEST: usize = ETHERNET + 40;
 
 #[test]
 fn any_bytes_pass() {
@@ -18,6 +18,8 @@ fn any_bytes_pass() {
     let mut runner = TestRunner::deterministic();
     let done = runner.run(&bytes, |bytes| {
         told(&loaded, "to_home", &bytes);
+        let out = loaded.pass("to_provider", &bytes);
+        prop_assert_eq!((out.verdict, &out.packet, out.priority), (-1, &bytes, 0));
         Ok(())
     });
     done.expect("nothing is changed");

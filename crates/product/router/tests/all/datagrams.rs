@@ -165,7 +165,7 @@ fn a_game_has_its_class_to_the_home_and_nothing_once_the_program_is_silent() {
     loaded.data_path().judge(&header(), game).expect("a map");
     let one = passed(&loaded, &bytes);
     assert_eq!((one.priority, &one.packet), (GAME, &bytes));
-    // What goes out has no queue of ours; another flow, and the same ends over TCP, are not it.
+    // What goes out has a class where it leaves; another flow, and the same ends over TCP, are not it.
     let out = loaded.pass("from_home", &datagram(&plain(), false, &[0x40; 100]));
     assert_eq!(out.priority, 0);
     assert_eq!(loaded.next_datagram().expect("it is told").verdict, game);

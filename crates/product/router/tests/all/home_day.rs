@@ -14,8 +14,8 @@ pub struct Flow {
 /// The kinds of flows that are no games.
 pub const KINDS: usize = 17;
 
-fn between(draws: &mut Draws, least: f64, most: f64) -> f64 {
-    least + (most - least) * draws.uniform()
+fn between(draws: &mut Draws, min: f64, max: f64) -> f64 {
+    min + (max - min) * draws.uniform()
 }
 
 /// Towards the other side.

@@ -85,6 +85,16 @@ pub fn packet(wanted: &Wanted, to_home: bool) -> Vec<u8> {
     below_it(wanted, &ip)
 }
 
+/// The packet of a segment from the home, with these bytes as its options.
+pub fn with_options(wanted: &Wanted, options: &[u8]) -> Vec<u8> {
+    let (from, to) = ports(wanted, false);
+    let tcp = between(wanted.six, false).tcp(from, to, wanted.sequence, wanted.window);
+    let tcp = tcp.ack(wanted.acknowledgment).options_raw(options).expect("they fit");
+    let mut ip = Vec::new();
+    tcp.write(&mut ip, &vec![7; wanted.payload]).expect("a vector takes all");
+    below_it(wanted, &ip)
+}
+
 /// A datagram of UDP with the same ends and this payload.
 pub fn datagram(wanted: &Wanted, to_home: bool, payload: &[u8]) -> Vec<u8> {
     let (from, to) = ports(wanted, to_home);

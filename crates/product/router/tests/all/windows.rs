@@ -1,7 +1,8 @@
 //! The windows that the data path writes are those of the crate of algorithms, and nothing else of a packet changes.
 
+use crate::any_bytes::{ETHERNET, SHORTEST};
 use crate::kernel::{Loaded, loaded};
-use crate::packets::{Below, Wanted, ip_of, packet, read};
+use crate::packets::{Below, Wanted, ip_of, packet, read, with_options};
 use etherparse::{PacketHeaders, TcpOptionElement};
 use gameway_gateway::FlowTable;
 use gameway_units::{Duration, Instant};
@@ -198,15 +199,84 @@ fn windows_are_those_of_the_algorithms_crate() {
     assert!(lowered.get() > 100, "{} windows were lowered", lowered.get());
 }
 
+/// A connection of which a kilobyte has come, its acknowledgment, and a limit of 50 kB that is told.
+fn limited(loaded: &Loaded) -> (Connection, Wanted) {
+    let mut one = open(loaded, (7, 7), (false, Below::Ethernet));
+    let mut data = one.segment([false, false, false, true], one.sent, HOME_START);
+    (data.payload, one.sent) = (1000, one.sent.wrapping_add(1000));
+    one.passes(loaded, &data, true);
+    let ack = one.segment([false, false, false, true], HOME_START, one.sent);
+    one.wanted = Some(50_000);
+    one.tell_limit(loaded);
+    (one, ack)
+}
+
+/// A signature covers the window (RFC 2385, RFC 5925), that of MPTCP is of the whole connection (RFC 8684), and of others nobody knows.
+#[test]
+fn a_segment_with_an_option_that_is_not_understood_keeps_its_window() {
+    let Some(loaded) = loaded() else { return };
+    let (_, ack) = limited(&loaded);
+    let stamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 1];
+    let with = |kind: u8, length: u8| {
+        let mut bytes = vec![kind, length];
+        bytes.resize(usize::from(length), 3);
+        bytes.resize(usize::from(length).next_multiple_of(4), 1);
+        [&stamps[..], &bytes].concat()
+    };
+    // No option at all, the usual ones, accurate ECN; then the two signatures, MPTCP, an experiment, and a length that cannot be.
+    let understood = [Vec::new(), stamps.to_vec(), with(172, 11), with(34, 2)];
+    let others = [with(19, 18), with(29, 16), with(30, 20), with(253, 4), vec![8, 1, 1, 1]];
+    for (options, is_lowered) in
+        understood.iter().map(|one| (one, true)).chain(others.iter().map(|one| (one, false)))
+    {
+        let bytes = with_options(&ack, options);
+        let passed = loaded.pass("from_home", &bytes);
+        loaded.next_record().expect("it is told");
+        let window = read(&passed.packet, Below::Ethernet).map(|segment| segment.window);
+        assert_eq!(passed.packet == bytes, !is_lowered, "{options:?}");
+        if is_lowered {
+            assert_eq!(window, Some(50_000 >> 7), "{options:?}");
+        }
+    }
+}
+
+#[test]
+fn of_what_is_changed_or_cut_short_a_limit_changes_windows_alone() {
+    let Some(loaded) = loaded() else { return };
+    let (_, ack) = limited(&loaded);
+    let whole = with_options(&ack, &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 1]);
+    let index = any::<prop::sample::Index>;
+    let changes = prop::collection::vec((index(), any::<u8>()), 0..3);
+    let lowered = Cell::new(0);
+    let mut runner = TestRunner::deterministic();
+    let done = runner.run(&(changes, prop::option::of(index())), |(changes, length)| {
+        let mut bytes = whole.clone();
+        for (place, value) in changes {
+            let place = ETHERNET + place.index(bytes.len() - ETHERNET);
+            bytes[place] = value;
+        }
+        if let Some(length) = length {
+            bytes.truncate(SHORTEST + length.index(bytes.len() - SHORTEST + 1));
+        }
+        let passed = loaded.pass("from_home", &bytes);
+        while loaded.data_path().next_passed().is_some() {}
+        prop_assert_eq!((passed.verdict, passed.packet.len()), (-1, bytes.len()));
+        let differ = (0..bytes.len()).filter(|&at| bytes[at] != passed.packet[at]);
+        let window = ETHERNET + usize::from(bytes[ETHERNET] & 0xf) * 4 + 14;
+        let differ: Vec<usize> = differ.collect();
+        lowered.set(lowered.get() + u32::from(!differ.is_empty()));
+        let is_window = |at: &usize| (window..window + 4).contains(at);
+        prop_assert!(differ.iter().all(is_window), "{differ:?} of {bytes:?}");
+        Ok(())
+    });
+    done.expect("windows and checksums alone");
+    assert!(lowered.get() > 20, "{} windows were lowered", lowered.get());
+}
+
 #[test]
 fn what_is_released_keeps_its_windows() {
     let Some(loaded) = loaded() else { return };
-    let mut one = open(&loaded, (7, 7), (false, Below::Ethernet));
-    let mut data = one.segment([false, false, false, true], one.sent, HOME_START);
-    (data.payload, one.sent) = (1000, one.sent.wrapping_add(1000));
-    one.passes(&loaded, &data, true);
-    let ack = one.segment([false, false, false, true], HOME_START, one.sent);
-    one.wanted = Some(50_000);
+    let (mut one, ack) = limited(&loaded);
     assert_eq!(one.passes(&loaded, &ack, false).0, 50_000 >> 7);
     one.release(&loaded);
     one.wanted = None;
