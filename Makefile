@@ -151,6 +151,11 @@ python-lint:
 	@for page in experiments/*/page.py; do folder=$${page%/page.py}; name=$${folder##*/}; \
 	  ln -s $(CURDIR)/$$folder $(STAMPS)/typed/experiments/$${name//-/_}; done
 	MYPYPATH=$(STAMPS)/typed $(BIN)/mypy --explicit-package-bases $(STAMPS)/typed/experiments
+	@# Tests may count with what a table gives, and take a module's own imports from it.
+	MYPYPATH=$(STAMPS)/typed:python/tests $(BIN)/mypy --explicit-package-bases --implicit-reexport \
+	  --allow-untyped-calls --no-warn-return-any --no-warn-unused-ignores \
+	  --disable-error-code operator --disable-error-code union-attr \
+	  python/tests/*.py $(STAMPS)/typed/experiments/*/tests/*.py
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
 
 # Formatting, lints, types, unit tests; and what is committed is what the sources make.
@@ -191,7 +196,8 @@ light-beside: ready
 idle-build: ready
 	@chrt --idle 0 $(MAKE) --no-print-directory --jobs=1 lint rust-build fuzz-smoke
 
-# Each test of times has half a core, a core, or the machine for itself, by what it uses.
+# Each test of times has half a core, a core, or the machine for itself, by what it uses. Browsers take a core: one test of them at a
+# time (python/tests/conftest.py).
 light-test: ready ## the tests of times that use half a core each
 	MAKEFLAGS= $(BIN)/pytest -m "timed and not long and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
 
@@ -201,7 +207,7 @@ timed-test: untimed-test ## the other tests of times: of packets, frames and bro
 
 long: ready ## tests of which `make test` runs a shorter form: of Python, of encoders, and fuzzing
 	$(BIN)/pytest -m long
-	$(RUST_TEST) --test all --test browser -- --ignored every_ chromium_plays
+	$(RUST_TEST) --test all --test browser -- --ignored every_ chromium_plays a_day_
 	fuzz/smoke
 
 # A mutant that survives is a line that no test of its crate holds. Each takes a build and the tests of a crate: seconds in

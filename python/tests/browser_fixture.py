@@ -27,10 +27,13 @@ FLAGS = (
     "--allow-loopback-in-peer-connection --autoplay-policy=no-user-gesture-required"
 )
 TOKEN = "letters-and-digits-only"
-PATIENCE_S = 20.0
+PATIENCE_S = 40.0
 INBOUND = (
     "connection.getStats().then(all => [...all.values()].find("
     "it => it.type === 'inbound-rtp' && it.kind === '{kind}') ?? null)"
+)
+SOUND_DIRECTION = (
+    "connection.getTransceivers().find(it => it.receiver.track.kind === 'audio').currentDirection"
 )
 
 
@@ -79,18 +82,31 @@ class Browser:
         return bytes(found)
 
     def open(self, url: str, before: str = "") -> str:
-        """Open a page, in which the script `before` runs ahead of its own."""
+        """Open a page, in which the script `before` runs ahead of its own.
+
+        Where nothing else is set pictures come by the way that a page begins with, and stay there.
+        """
         target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
         attached = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
         page = str(attached["sessionId"])
         self.call("Page.enable", {}, page)
-        self.call("Page.addScriptToEvaluateOnNewDocument", {"source": before}, page)
+        self.call("Page.addScriptToEvaluateOnNewDocument", {"source": before + BY_VIDEO}, page)
         self.call("Page.navigate", {"url": url}, page)
         return page
 
     def evaluate(self, session: str, expression: str) -> Any:
         asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
         return self.call("Runtime.evaluate", asked, session)["result"].get("value")
+
+
+BY_VIDEO = """;
+try {
+  const set = JSON.parse(localStorage.getItem("gameway-settings") ?? "{}");
+  const kept = JSON.stringify({ screen: "video", ...set });
+  localStorage.setItem("gameway-settings", kept);
+} catch {}
+"""
+"""What a way of pictures is measured to take depends on who else works on the machine."""
 
 
 @contextmanager

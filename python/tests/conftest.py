@@ -43,14 +43,22 @@ SHARING = (
     "test_live_chromium.py",
     "test_live_devices.py",
     "test_live_gamepad.py",
-    "test_live_input.py",
-    "test_live_page.py",
     "test_live_runs.py",
     "test_live_stream.py",
-    "test_live_text.py",
 )
 """Files whose timed tests look at one live run or page, or use one machine: each process that has
 one of them makes it anew."""
+PAINTING = (
+    "test_live_input.py",
+    "test_live_mouse.py",
+    "test_live_page.py",
+    "test_live_pairing.py",
+    "test_live_pointer.py",
+    "test_live_text.py",
+    "test_nat.py",
+)
+"""Files whose browsers take a whole core, though their tests are light otherwise: one process has
+all of them, and begins first. Several browsers at once make pictures late, which then take more."""
 
 SMALL = """
 title = "Small"
@@ -107,7 +115,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with long tests and large files that mostly wait, and try timed tests again.
+    """Begin with browsers, long tests and large files that mostly wait, and try timed tests again.
 
     Where several files run at once, those that compute then have the cores of those that wait.
     The small ones come last: test_live_game.py starts a screen, as test_live_sources.py does, and
@@ -116,11 +124,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     tests = Counter(item.path for item in items)
 
-    def place(item: pytest.Item) -> tuple[int, bool, int, Path]:
+    def place(item: pytest.Item) -> tuple[bool, int, bool, int, Path]:
         name = item.path.stem
         waits = "live" in name and tests[item.path] >= LARGE
         long = LONGEST.index(name) if name in LONGEST else len(LONGEST)
-        return long, not waits, -tests[item.path], item.path
+        is_painted = item.path.name in PAINTING
+        return not is_painted, long, not waits, -tests[item.path], item.path
 
     items.sort(key=place)
     for item in items:
@@ -143,11 +152,13 @@ def _has_short_form(item: pytest.Item) -> bool:
     return path.is_file() and f"def {name}(" in path.read_text("utf-8")
 
 
-class _SharedRuns(LoadScopeScheduling):
-    """Gives each process a test, or all tests that look at the same live run."""
+class _SharedRuns(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives each process a test, or all tests that look at the same live run, or at browsers."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
+        if file.endswith(PAINTING):
+            return "browsers"
         return file if file.endswith(SHARING) else nodeid
 
 
@@ -193,7 +204,7 @@ def _forget_results(item: pytest.Item) -> None:
     for fixtures in item._fixtureinfo.name2fixturedefs.values():
         for fixture in fixtures:
             if fixture.scope == "module" and not inspect.isgeneratorfunction(fixture.func):
-                fixture.finish(item._request)
+                fixture.finish(item._request)  # type: ignore[arg-type]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,7 +2,8 @@
 
 `far ADDRESS PORT SECONDS` sends the picture to whoever speaks first. `near ADDRESS PORT SECONDS`
 asks for it, answers with inputs, and prints what came as a JSON object: `packets`, `wait_ms` (99 %
-waited no longer, by the clock of this machine) and `classes` (packets of each traffic class).
+waited no longer, by the clock of this machine), `classes` (packets of each traffic class) and
+`inputs` (packets that were sent).
 """
 
 from __future__ import annotations
@@ -45,12 +46,13 @@ def far(own: tuple[str, int], seconds: float) -> None:
 
 def near(other: tuple[str, int], seconds: float) -> None:
     waits: list[float] = []
+    inputs = int(seconds * INPUT_HZ)
     classes: dict[int, int] = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         out.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
         out.setblocking(False)
         began = time.monotonic()
-        for number in range(int(seconds * INPUT_HZ)):
+        for number in range(inputs):
             wait_until(began + number / INPUT_HZ)
             out.sendto(b"\2" * INPUT_BYTES, other)
             while True:
@@ -64,7 +66,8 @@ def near(other: tuple[str, int], seconds: float) -> None:
                     classes[value[0]] = classes.get(value[0], 0) + 1
     waits.sort()
     wait = waits[int(len(waits) * 0.99)] if waits else None
-    print(json.dumps({"packets": len(waits), "wait_ms": wait, "classes": classes}))  # noqa: T201
+    told = {"packets": len(waits), "wait_ms": wait, "classes": classes, "inputs": inputs}
+    print(json.dumps(told))  # noqa: T201
 
 
 if __name__ == "__main__":

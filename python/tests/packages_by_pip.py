@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOCK = str(ROOT / "requirements.lock")
-TARGET = str(ROOT / "target" / "packages")
+OWN_TARGET = {"CARGO_TARGET_DIR": str(ROOT / "target" / "packages")}
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,9 @@ def of_the_checkout(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_a_package_that_pip_installs_runs_the_demo_as_the_checkout_does(
     command: str, tmp_path: Path, of_the_checkout: dict[str, str]
 ) -> None:
-    package = maturin(*command.split(), folder=tmp_path / "package", CARGO_TARGET_DIR=TARGET)
+    package = maturin(*command.split(), folder=tmp_path / "package", more=OWN_TARGET)
     python = environment(tmp_path / "environment", with_pip=True)
     pip = (python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
-    run(*pip, package, cwd=tmp_path, PIP_CONSTRAINT=LOCK, CARGO_TARGET_DIR=TARGET)
+    run(*pip, package, cwd=tmp_path, more={"PIP_CONSTRAINT": LOCK, **OWN_TARGET})
     assert demo(python, tmp_path / "demo") == of_the_checkout
     assert (tmp_path / "demo" / "r" / "report.html").stat().st_size > 100_000

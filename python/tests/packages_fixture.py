@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = Path(sys.prefix)
@@ -28,19 +28,20 @@ READ_BY_THE_BUILD = ROOT / "target" / "release" / "lib_core.d"
 """Where cargo keeps the files that this module was made from."""
 
 
-def run(*words: str | Path, cwd: Path = ROOT, **more: str) -> str:
+def run(*words: str | Path, cwd: Path = ROOT, more: Mapping[str, str] | None = None) -> str:
     """Run a program and give what it prints; what it complains of is in the failure."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= more or {}
     done = subprocess.run(
-        words, cwd=cwd, env={**environment, **more}, capture_output=True, text=True, check=False
+        words, cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
-def maturin(command: str, *words: str, folder: Path, **more: str) -> Path:
+def maturin(command: str, *words: str, folder: Path, more: Mapping[str, str] | None = None) -> Path:
     """Build a package into an empty folder, and give its file."""
-    run(OWN / "bin" / "maturin", command, *words, "--out", folder, **more)
+    run(OWN / "bin" / "maturin", command, *words, "--out", folder, more=more)
     (made,) = folder.iterdir()
     return made
 
@@ -95,7 +96,7 @@ def packages_of(python: Path) -> Path:
 
 def install_alone(wheel: Path, python: Path) -> None:
     """Install a wheel without what it needs."""
-    pip = [OWN / "bin" / "python", "-m", "pip", "--python", python, "--quiet"]
+    pip: list[str | Path] = [OWN / "bin" / "python", "-m", "pip", "--python", python, "--quiet"]
     run(*pip, "install", "--no-deps", "--no-index", "--disable-pip-version-check", wheel)
 
 
@@ -119,7 +120,7 @@ def lend(distributions: Iterable[str], python: Path) -> None:
         distribution = metadata.distribution(name)
         for top in {file.parts[0] for file in distribution.files or [] if file.parts[0] != ".."}:
             if top != "__pycache__" and not (target / top).exists():
-                (target / top).symlink_to(distribution.locate_file(top))
+                (target / top).symlink_to(str(distribution.locate_file(top)))
 
 
 def demo(python: Path, folder: Path, *more: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ class Screen:
             found += self.stream.recv(count - len(found))
         return found
 
-    def ask(self, opcode: int, detail: int, layout: str, *fields: int) -> None:
+    def ask(self, opcode: int, detail: int, layout: str, *fields: int | bytes) -> None:
         body = struct.pack("<" + layout, *fields)
         self.stream.sendall(struct.pack("<BBH", opcode, detail, 1 + len(body) // 4) + body)
 

@@ -7,7 +7,6 @@ test card of `gameway play`, small, on a screen and a sound server of its own.
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import signal
@@ -30,8 +29,6 @@ WAIT_S = 20.0
 TICKS = os.sysconf("SC_CLK_TCK")
 KB = 1024
 SMALL = ("--size", "320x180", "--max-bitrate", "1 Mb/s", "--start-bitrate", "1 Mb/s")
-BY_VIDEO = json.dumps(json.dumps({"screen": "video"}))
-KEPT = f"localStorage.setItem('gameway-settings', {BY_VIDEO});"
 
 # How old pictures and sound are when they are played, but for a constant that is the same for both:
 # time stamps of RTP count from the host's start, the page's time from another.
@@ -215,7 +212,7 @@ class Played:
         start("client", "client", beside, "--inputs", "500 ms")
         self.browser: Browser = stack.enter_context(browser(self.folder / "profile"))
         self.programs["browser"] = Program(self.browser.process)
-        self.page = self.browser.open(f"http://{listen}/#{TOKEN}", KEPT)
+        self.page = self.browser.open(f"http://{listen}/#{TOKEN}")
         until_frames(self.browser, self.page)
         self.browser.evaluate(self.page, COUNT)
         self.browser.call("Performance.enable", {}, self.page)

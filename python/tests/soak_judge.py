@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HOUR_S = 3600.0
 TENTH = 10
 BLOCKS = 40
-MOST_PAIRED = 400
+MAX_PAIRED = 400
 """Samples whose pairs are looked at; of more, every second one, third one, and so on."""
 FEWEST = 2 * TENTH
 MOSTLY = 0.9
@@ -41,8 +41,8 @@ class Bound:
 
     column: str
     unit: str
-    least: float
-    most: float
+    min_value: float
+    max_value: float
     change: float = 0.0
     """It may change by so much either way, however short the time."""
     an_hour: float = 0.0
@@ -53,6 +53,9 @@ class Bound:
     `an_hour` more for each hour."""
     timed: bool = True
     """Whether a busy machine can break it."""
+    gives_back: bool = False
+    """Whether it may fall by any amount, as the memory of a browser that empties a cache does. What
+    it changed by is then the last tenth less the lowest one."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,13 @@ class Verdict:
     level: float
     change: float
     allowed: float
-    most: float
+    max_value: float
 
     @property
     def is_kept(self) -> bool:
         """Whether it did; not a number is none."""
         return (
-            self.bound.least <= self.level <= self.most
+            self.bound.min_value <= self.level <= self.max_value
             and -self.allowed <= self.change <= self.allowed
         )
 
@@ -79,7 +82,7 @@ class Verdict:
         judged = math.isfinite(self.allowed)
         change = f"{self.change:+12.3f}{self.allowed:11.3f}" if judged else ""
         return (
-            f"{bound.column:24}{bound.unit:10}{self.level:12.3f}{bound.least:10g}{self.most:10g}"
+            f"{bound.column:24}{bound.unit:10}{self.level:12.3f}{bound.min_value:10g}{self.max_value:10g}"
             f"{change:23}{'' if self.is_kept else '   not kept'}"
         )
 
@@ -102,29 +105,34 @@ def _verdict(table: Sequence[dict[str, float]], bound: Bound) -> Verdict:
     points = [(row["seconds"], row[bound.column]) for row in table]
     if bound.of == "last":
         seconds, level = points[-1]
-        return Verdict(bound, level, 0.0, math.inf, bound.most + bound.an_hour * seconds / HOUR_S)
+        return Verdict(
+            bound, level, 0.0, math.inf, bound.max_value + bound.an_hour * seconds / HOUR_S
+        )
     points = points[len(points) // TENTH :]
     finite = [point for point in points if math.isfinite(point[1])]
     # In a short interval nothing may have been counted.
     if len(finite) < MOSTLY * len(points):
-        return Verdict(bound, math.nan, 0.0, math.inf, bound.most)
+        return Verdict(bound, math.nan, 0.0, math.inf, bound.max_value)
     points = finite
     if bound.of == "floor":
         points = _floor(points)
     spans = points[-1][0] - points[0][0]
     tenth = max(1, len(points) // (TENTH - 1))
-    step = _middle(points[-tenth:]) - _middle(points[:tenth])
-    creep = slope(points) * spans
-    change = max(step, creep, key=abs)
+    tenths = [_middle(points[at : at + tenth]) for at in range(0, len(points) - tenth + 1, tenth)]
+    last = _middle(points[-tenth:])
+    if bound.gives_back:
+        change = last - min(*tenths, last)
+    else:
+        change = max(last - tenths[0], slope(points) * spans, key=abs)
     allowed = bound.change + bound.an_hour * spans / HOUR_S
     if bound.timed and spans < LONG_S * (1 - 2 / TENTH):
         allowed = math.inf
-    return Verdict(bound, _middle(points), change, allowed, bound.most)
+    return Verdict(bound, _middle(points), change, allowed, bound.max_value)
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
     """The slope by Theil and Sen, a second."""
-    times, values = np.array(points[:: -(-len(points) // MOST_PAIRED)]).T
+    times, values = np.array(points[:: -(-len(points) // MAX_PAIRED)]).T
     first, second = np.triu_indices(len(times), 1)
     return float(np.median((values[second] - values[first]) / (times[second] - times[first])))
 

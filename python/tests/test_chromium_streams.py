@@ -102,7 +102,12 @@ def test_the_twin_of_a_browser_is_our_gcc_within_the_same_bounds() -> None:
     (stream,) = twin.as_measured(run.spec, None)["stream"]
     assert stream == {
         "name": "game", "frame_rate": 30, "min_bitrate": "200 kb/s",
-        "controller": {"kind": "gcc", "pacing_factor": 1.1, "pacing_burst": "40 ms"},
+        "controller": {
+            "kind": "gcc",
+            "pacing_factor": 1.1,
+            "pacing_burst": "40 ms",
+            "sending_clock": "1 ms",
+        },
         "start_bitrate": "1 Mb/s", "max_bitrate": "6 Mb/s", "start": "0 s", "video": "steady",
         "repair": "libwebrtc", "feedback": {"kind": "transport-wide", "interval": "60 ms"},
     }  # fmt: skip

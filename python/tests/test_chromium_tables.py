@@ -180,7 +180,8 @@ def test_a_record_that_cannot_be_is_refused_by_number(record: Any, wrong: str) -
 
 
 def test_what_is_no_list_of_records_is_refused(tmp_path: Path) -> None:
-    for strange in (None, {}, "x", 3):
+    several: tuple[Any, ...] = (None, {}, "x", 3)
+    for strange in several:
         with pytest.raises(GamewayError, match="receiving page gave no list"):
             told.read("receiving", strange)
     with pytest.raises(GamewayError, match="encoded nothing"):

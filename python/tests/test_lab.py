@@ -82,9 +82,10 @@ class Others:
         return told
 
 
-def desk(told: scenario.Scenario | None = None) -> tuple[Desk, Link, list[str]]:
+def desk(told: scenario.Scenario | None = None) -> tuple[Any, Link, list[str]]:
     """Give a desk with a link of the test, and the controllers that were chosen."""
-    link, chosen = Link(), []
+    link = Link()
+    chosen: list[str] = []
     turned = {**knobs.defaults(), "controller": "pudica", "downloads": []}
     made = Desk(link, Others(), chosen.append, ["gcc", "pudica"], turned,  # type: ignore[arg-type]
                 time.monotonic_ns(), told)  # fmt: skip
@@ -203,7 +204,7 @@ def test_rates_are_of_the_last_second() -> None:
 def test_a_download_that_ends_is_told() -> None:
     made, _, _ = desk()
     made.do({"knobs": {"downloads": ["cubic"]}})
-    made.downloads.told = ["the download cubic has ended: no route"]  # type: ignore[attr-defined]
+    made.downloads.told = ["the download cubic has ended: no route"]
     made.downloads.there = []
     made.tick()
     state = made.state()
@@ -212,7 +213,7 @@ def test_a_download_that_ends_is_told() -> None:
     # One that has no film ends without a word: that stands beside its box.
     made.do({"knobs": {"downloads": ["quic"]}})
     made.downloads.there = []
-    made.downloads.remarks = {"quic": "no film"}  # type: ignore[misc]
+    made.downloads.remarks = {"quic": "no film"}
     made.tick()
     assert made.state()["knobs"]["downloads"] == []
     assert made.state()["remarks"] == {"quic": "no film"}
@@ -312,9 +313,9 @@ def test_a_scenario_plays_its_steps_then_asks_and_its_player_sees_nothing(tmp_pa
     made, link, chosen = desk(told)
     made.tick()
     assert made.state()["scenario"] == {"name": "Evening", "seconds": 0.0, "of": 0.3}
-    assert made.downloads.there == []  # type: ignore[comparison-overlap]
+    assert made.downloads.there == []
     made.begin()
-    assert made.downloads.there == ["bbr"]  # type: ignore[comparison-overlap]
+    assert made.downloads.there == ["bbr"]
     end = time.monotonic() + 5
     while made.state()["questions"] is None and time.monotonic() < end:
         made.tick()

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from browser_fixture import NEEDS_CHROMIUM, browser, end, host, inbound, until_frames
+from browser_fixture import (
+    NEEDS_CHROMIUM,
+    SOUND_DIRECTION,
+    browser,
+    end,
+    host,
+    inbound,
+    until_frames,
+)
 from live_fixture import MIN_LIVE_FPS
 from witness import of_times
 
@@ -98,6 +106,7 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
                 rates.append(rate_of(before, after))
             told = made.evaluate(page, "window.gameway")
             more_sound = inbound(made, page, "audio")
+            direction = made.evaluate(page, SOUND_DIRECTION)
         report = end(process)
     assert told["connection"] == "connected"
     assert told["size"] == "1280x720"
@@ -109,6 +118,8 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
         assert max(rates) >= 0.95 * made_fps, rates
     assert after["packetsLost"] == 0
     assert report["sessions"] == 1
+    # A browser plays silence for a host that may send sound, and none for one that has said no.
+    assert direction == ("recvonly" if audio else "inactive")
     if audio:
         check_sound(sound, more_sound)
     else:

@@ -23,7 +23,7 @@ PAGE = (ROOT / "docs" / "link.md").read_text("utf-8")
 PATH = ("--capacity", "20 Mb/s", "--rtt", "20 ms", "--size", "60 kB")
 
 
-def least_rtt(behind: Behind) -> float:
+def min_rtt(behind: Behind) -> float:
     """The least round-trip time from behind a link, ms."""
     words = ["ping", "-q", "-i", "0.1", "-c", "10", f"10.77.{behind.number}.1"]
     spoken = ["ip", "netns", "exec", behind.space, *words]
@@ -50,12 +50,12 @@ def test_the_script_of_the_page_changes_a_link_that_runs(tmp_path: Path) -> None
     answers, times = [], []
     with behind_link(*PATH, "--control", str(there), "--out", str(out)) as behind:
         for request in (change, '{"set": {"path.base_rtt": "20 ms"}}'):
-            times.append(least_rtt(behind))
+            times.append(min_rtt(behind))
             answers.append(steer(request))
         refused = steer(
             '{"set": {"path.base_rtt": "90 ms", "path.hop": [{"name": "a", "capacity": "1 Mb/s"}]}}'
         )
-        times.append(least_rtt(behind))
+        times.append(min_rtt(behind))
         told = steer(tell)
     assert not there.exists()
     assert refused["error"].startswith('path.hop: "a" cannot take the place of no hop')

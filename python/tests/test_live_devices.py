@@ -27,7 +27,7 @@ from libinput_program import (
     WHEEL,
 )
 from machine import NEEDS_MACHINE, run
-from test_live_photon import screen
+from screen_fixture import screen_with_key
 
 from gameway import _core
 
@@ -234,8 +234,8 @@ class TestInTheMachine:
         told = [(one.device, one.kind) for one in seen.of("at once")]
         kinds = [ABSOLUTE, ABSOLUTE, BUTTON, WHEEL, ABSOLUTE, BUTTON]
         assert told == [(POINTER, kind) for kind in kinds]
-        for told in seen.steps["shift"]:
-            changes = [(one.kind, one.what[1]) for one in told]
+        for step in seen.steps["shift"]:
+            changes = [(one.kind, one.what[1]) for one in step]
             # libinput holds a button that is released within 25 ms for so long.
             assert changes[:2] == [(KEY, 1), (BUTTON, 1)]
             assert sorted(changes[2:]) == [(KEY, 0), (BUTTON, 0)]
@@ -306,7 +306,7 @@ class TestInTheMachine:
           keys.push(`${kind} ${event.code}`);
         }, true);"""
         with (
-            screen(tmp_path) as own,
+            screen_with_key(tmp_path) as own,
             browser(
                 tmp_path / "profile", "env", *(f"{name}={own[name]}" for name in own), flags=flags
             ) as made,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_live_photon import screen
+from screen_fixture import screen_with_key
 from test_live_wayland import BLUE, desktop, why_not
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def words(kind: str) -> list[str]:
 
 
 def on_x11(folder: Path) -> str:
-    with screen(folder, SIZE) as own:
+    with screen_with_key(folder, SIZE) as own:
         done = subprocess.run(
             words("x11"), env=os.environ | own, stdout=subprocess.PIPE, timeout=LIMIT_S, check=True
         )

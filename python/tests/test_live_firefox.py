@@ -36,7 +36,7 @@ SIZE = (640, 360)
 RATES = {"min_bitrate": "500 kb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "6 Mb/s"}
 START_BPS = 1e6
 SECONDS = 4.0
-WAIT_S = 5.0
+WAIT_S = 15.0
 TRIES = 5
 """Wrong codes until the host shows another."""
 INBOUND = (

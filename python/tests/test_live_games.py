@@ -24,6 +24,7 @@ from witness import of_times
 
 import gameway as gw
 from gameway.live import quic
+from gameway.live.namespaces import DEVICE
 from gameway.live.process import prepared
 
 if TYPE_CHECKING:
@@ -109,9 +110,9 @@ def quic_download(place: Home, folder: Path) -> Iterator[None]:
         yield
 
 
-def sent(space: str) -> dict[str, int]:
+def sent(space: str, interface: str) -> dict[str, int]:
     """Give the packets of each class."""
-    told = run(*inside(space), "tc", "-s", "class", "show", "dev", LAN)
+    told = run(*inside(space), "tc", "-s", "class", "show", "dev", interface)
     found = re.findall(r"^class htb (\S+) .*\n Sent \d+ bytes (\d+) pkt", told, re.MULTILINE)
     return {handle: int(count) for handle, count in found}
 
@@ -127,8 +128,9 @@ def test_a_game_is_found_by_what_it_does_and_downloads_are_none(
 ) -> None:
     told = []
     config = tmp_path / "gateway.toml"
-    # Its queue has a class for games; at this rate nothing waits there.
-    shape = 'shape = { queue = "htb", rate = "1 Gb/s" }'
+    # Both its queues have a class for games; at this rate nothing waits there.
+    out = f'out = "{DEVICE}", out_rate = "1 Gb/s"'
+    shape = f'shape = {{ queue = "htb", rate = "1 Gb/s", {out} }}'
     config.write_text(f'home = "{LAN}"\nmode = "shape"\n{shape}\n', "utf-8")
     with (
         place.gateway("--config", str(config)) as gateway,
@@ -143,7 +145,8 @@ def test_a_game_is_found_by_what_it_does_and_downloads_are_none(
                 time.sleep(0.25)
             came = json.loads(player.communicate()[0])
         time.sleep(SETTLE_S)
-        status, packets = gateway.status(), sent(place.router)
+        status, packets = gateway.status(), sent(place.router, LAN)
+        left = sent(place.router, DEVICE)
     games = [(at, one) for at, status in told for one in status["found"]]
     # Nothing but the game, at any time, and by its sizes and times alone.
     assert {ends(one) for _, one in games} == {(f"{place.server}:{PORT}", "192.168.7.2")}
@@ -171,6 +174,11 @@ def test_a_game_is_found_by_what_it_does_and_downloads_are_none(
     assert {one["protocol"] for one in status["connections"]} == {"tcp", "udp"}
     assert packets[OTHERS] > 5000
     assert packets[GAME_CLASS] == status["game_packets"]
+    # Its inputs go first, too, under the address that the router has given them.
+    assert left[GAME_CLASS] == status["games_out"] > 0
+    assert left[OTHERS] > 1000
+    with of_times():
+        assert 0.6 < left[GAME_CLASS] / came["inputs"] < 1 - 1.5 / SECONDS + 0.05
     assert status["lost_datagrams"] == 0
 
 

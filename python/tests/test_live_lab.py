@@ -445,7 +445,7 @@ def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path, levels: Path) ->
     ]  # fmt: skip
     # Each stay begins with the first segment. A player that finds the link faster than it believed
     # asks for this segment once more, at another level.
-    begun = [round(1000 * float(one.start.removesuffix(" us"))) for one in again.competitor]
+    begun = [round(1000 * float(str(one.start).removesuffix(" us"))) for one in again.competitor]
     asked = segments.sort("requested_ns").filter(pl.col("requested_ns").is_in(begun))
     assert asked["segment"].to_list() == [0, 0, 0]
     # In the simulator each stay is a video of its own, and the report tells of all.
@@ -522,10 +522,11 @@ def kept(run: Path, begin_s: float, end_s: float) -> dict[str, float]:
     link = pl.read_parquet(run / "link.parquet")
     link = link.filter(pl.col("bin_start_ns").is_between(begin, end - 1))
     capacity = link["capacity_bytes"].sum() / (link.height * 0.5)
+    queue: Any = link["queue_mean_bytes"].mean()
     return {
         "rate": frames.height / seconds,
         "mbps": bins["received_bytes"].sum() * 8 / 1e6 / (bins.height * 0.5),
-        "queue_ms": 1e3 * link["queue_mean_bytes"].mean() / capacity,  # type: ignore[operator]
+        "queue_ms": 1e3 * queue / capacity,
     }
 
 

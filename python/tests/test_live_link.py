@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -20,9 +20,6 @@ from live_fixture import LINK, behind_link, needs_live, report_of
 from witness import of_times
 
 from gameway import _core
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CAPACITY = 20e6
 HEADERS = 28
@@ -59,7 +56,7 @@ PATH = ("--capacity", "20 Mb/s", "--rtt", "20 ms", "--size", "60 kB")
 
 
 @pytest.fixture
-def send(tmp_path: Path) -> Iterator[Any]:
+def send(tmp_path: Path) -> Any:
     """Send UDP at a constant rate through a path, down; give the link's report and tables."""
 
     def sending(rate: float, *options: str, seconds: int = 4, tos: int = 0) -> Any:
@@ -110,9 +107,10 @@ def test_an_overloaded_link_delivers_its_capacity_and_its_queue_is_full(send: An
     assert 0 < mean <= 24.5
     conserved(report)
     fates = report["dropped_packets"] / report["arrived_packets"]
-    assert 0 < fates <= 0.36
+    assert 0 < fates < 1
     with of_times():
-        # Of a sender that is late the queue is empty at times.
+        # Of a sender that is late the queue is empty at times, and overflows when it catches up.
+        assert fates <= 0.36
         assert 0.97 / 1.5 <= got <= 1.03 / 1.5
         assert carried >= 0.98 * CAPACITY
         assert mean >= 22.5

@@ -7,6 +7,7 @@ a quiet machine, and prints a table.
 from __future__ import annotations
 
 import os
+import re
 import time
 from dataclasses import dataclass
 from statistics import median
@@ -207,8 +208,12 @@ def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
         assert frozen < 0.1, (shown, made, frozen)
 
 
-def concealed_through_loss(folder: Path, repair: str, share: str) -> tuple[float, float]:
-    """Of the sound that a browser played, how much it made up; and bytes of payload a packet."""
+WORDS = "document.querySelector('#figures [role=status]').textContent"
+
+
+def concealed_through_loss(folder: Path, repair: str, share: str) -> tuple[float, float, str]:
+    """Of the sound that a browser played, how much it made up; bytes of payload a packet; and what
+    the page says is wrong."""
     folder.mkdir()
     loss = {"kind": "random", "probability": share}
     keys = {**RATES, "repair": repair}
@@ -222,10 +227,14 @@ def concealed_through_loss(folder: Path, repair: str, share: str) -> tuple[float
             first = inbound(made, page, "audio")
             time.sleep(SECONDS)
             last = inbound(made, page, "audio")
+            made.evaluate(page, "document.getElementById('show').click()")
+            # Figures are of two looks, a second apart.
+            time.sleep(2.5)
+            words = str(made.evaluate(page, WORDS))
         there.host.result()
     grown = {name: last[name] - first[name] for name in SOUND}
     made_up = grown["concealedSamples"] / grown["totalSamplesReceived"]
-    return made_up, grown["bytesReceived"] / grown["packetsReceived"]
+    return made_up, grown["bytesReceived"] / grown["packetsReceived"], words
 
 
 SOUND = ("concealedSamples", "totalSamplesReceived", "bytesReceived", "packetsReceived")
@@ -236,8 +245,8 @@ SOUND = ("concealedSamples", "totalSamplesReceived", "bytesReceived", "packetsRe
 def test_a_browser_hears_what_was_lost_of_copies(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made_up, size = concealed_through_loss(tmp_path / "adaptive", "adaptive", "5 %")
-    without, alone = concealed_through_loss(tmp_path / "nack", "nack", "5 %")
+    made_up, size, _ = concealed_through_loss(tmp_path / "adaptive", "adaptive", "5 %")
+    without, alone, words = concealed_through_loss(tmp_path / "nack", "nack", "5 %")
     if IN_FULL:
         with capsys.disabled():
             print(f"\n5 % lost: {made_up:.2%} of the sound made up, {without:.2%} without copies")  # noqa: T201
@@ -248,6 +257,8 @@ def test_a_browser_hears_what_was_lost_of_copies(
         # Chromium stretches what there is over a part of what is lost.
         assert 0.01 < without < 0.1, without
         assert made_up < without / 3, (made_up, without)
+        # Or, where a frame came too late, that the picture stood still.
+        assert re.match(r"Your connection loses [3-7] %|The picture stood still", words), words
 
 
 @pytest.mark.alone

@@ -80,7 +80,15 @@ def watched(folder: Path, recovery: str, before: str = "") -> Watched:
     )
 
 
-@pytest.mark.parametrize("before", ["", BY_CANVAS], ids=["video", "canvas"])
+LONG = pytest.mark.long(
+    "test_live_references.py::test_a_lost_frame_is_answered_by_one_that_refers_to_what_is_shown"
+)
+"""Always: by video."""
+
+
+@pytest.mark.parametrize(
+    "before", ["", pytest.param(BY_CANVAS, marks=LONG)], ids=["video", "canvas"]
+)
 def test_a_lost_frame_is_answered_by_one_that_refers_to_what_is_shown(
     tmp_path: Path, before: str
 ) -> None:

@@ -142,7 +142,7 @@ def test_all_that_a_soak_looks_at_begins_within_its_bounds(tmp_path: Path) -> No
         (bound.column, row[bound.column])
         for bound in steady
         for row in rows
-        if not bound.least <= row[bound.column] <= bound.most
+        if not bound.min_value <= row[bound.column] <= bound.max_value
     ]
     assert off == []
     # All that is judged is there, and pictures and sound come.

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ from live_fixture import MIN_LIVE_FPS, needs_live
 from witness import of_times
 
 import gameway as gw
+from gameway import _core
 from gameway.beside import twin
 from gameway.live import LIVE, live_driver, namespaces, screens
 from gameway.live.screens import processor_ns
@@ -52,6 +54,26 @@ def test_sources_are_read_as_they_are_written() -> None:
     video = Source.parse("file:clip.mkv")
     assert video.kind is Kind.file
     assert video.setting(None) == str(Path("clip.mkv").absolute())
+
+
+@needs_live
+@needs_screens
+def test_screens_of_two_namespaces_are_both_there() -> None:
+    """Their sockets are files, which all namespaces of a network share."""
+    with ExitStack() as stack:
+        names = []
+        for _ in range(2):
+            server = stack.enter_context(
+                subprocess.Popen(
+                    ["unshare", "--net", *screens.server_command((64, 64))],
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                )
+            )  # fmt: skip
+            stack.callback(server.terminate)
+            assert server.stdout is not None
+            names.append(f":{int(server.stdout.readline())}")
+        assert len(set(names)) == 2
+        assert [_core.screen_shows(name) for name in names] == [False, False]
 
 
 @pytest.mark.parametrize(

@@ -143,9 +143,9 @@ def decrypted(keys: list[str], packets: list[tuple[int, int, bytes]]) -> list[tu
         sides[side] = pylibsrtp.Session(policy)
     plain = []
     for source, _, payload in packets:
-        side = sides["host" if source == PORT else "client"]
+        session = sides["host" if source == PORT else "client"]
         is_rtcp = 192 <= payload[1] <= 223
-        undo = side.unprotect_rtcp if is_rtcp else side.unprotect
+        undo = session.unprotect_rtcp if is_rtcp else session.unprotect
         plain.append((is_rtcp, undo(payload)))
     return plain
 

@@ -85,9 +85,10 @@ def played(folder: Path, *, since: float = 0.0, before: str = "", **path: Any) -
 @needs_live
 def test_sound_and_picture_are_played_together(tmp_path: Path) -> None:
     found = played(tmp_path)
-    assert len(found.ages["heard"]) > 50 * SECONDS
+    assert found.ages["heard"]
     buffered_ms = 1e3 * found.video["jitterBufferDelay"] / found.video["jitterBufferEmittedCount"]
     with of_times():
+        assert len(found.ages["heard"]) > 50 * SECONDS
         assert len(found.ages["seen"]) > 40 * SECONDS
         assert found.left_out == 0
         assert -MAX_APART_MS < found.apart_ms < MAX_APART_MS, found.apart_ms
@@ -105,6 +106,7 @@ def test_sound_is_with_the_picture_again_behind_a_stall(tmp_path: Path) -> None:
         assert -MAX_APART_MS < found.apart_ms < MAX_APART_MS, found.apart_ms
 
 
+@pytest.mark.long("test_live_sync.py::test_sound_is_with_the_picture_again_behind_a_stall")
 @needs_live
 def test_a_page_that_takes_all_sound_plays_it_late_behind_a_stall(tmp_path: Path) -> None:
     found = played(tmp_path, since=STALLED_S + 0.4, before=TAKES_ALL_SOUND, jitter=STALL)

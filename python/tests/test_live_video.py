@@ -339,10 +339,11 @@ def test_no_connection_is_made_before_the_video_is_opened(tmp_path: Path) -> Non
     # connection is not that of the path.
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (an extra)
 
-    with socket.create_server(("127.0.0.1", 0)) as server, sync_playwright() as playwright:
+    # No other test's client, which looks for a host that has gone, asks at this address.
+    with socket.create_server(("127.86.0.1", 0)) as server, sync_playwright() as playwright:
         server.settimeout(2.0)
         browser = player.open_browser(playwright, tmp_path)
-        player.load(browser.pages[0], f"127.0.0.1:{server.getsockname()[1]}")
+        player.load(browser.pages[0], f"127.86.0.1:{server.getsockname()[1]}")
         with pytest.raises(TimeoutError):
             server.accept()
         # Its twin: a request of the page's.

@@ -169,9 +169,9 @@ def test_what_is_drawn_is_what_the_browser_shows(tmp_path: Path) -> None:
         own.tell("output", OUTPUT, "mode", "800x600@60Hz")
         own.paint(BLUE)
         eventually(made, page, BLUE)
-        found = shown(made, page)
-        assert found is not None
-        assert found[:2] == (640, 360)
+        picture = shown(made, page)
+        assert picture is not None
+        assert picture[:2] == (640, 360)
 
 
 def test_a_permission_is_kept_for_this_user_alone(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_a_target_is_met_by_what_a_second_sends(
     number = np.arange(360)
     target = 10e6 + 5e6 * (number % 3)
     table = pl.DataFrame({name: np.full(360, np.nan) for name in COLUMNS if name != "stream"})
-    wire = [float(target[at] / 8 / 60 * share(at)) for at in number]
+    wire = [float(target[at] / 8 / 60 * share(int(at))) for at in number]
     captured = pl.Series(number * 1_000_000_000 // 60)
     table = table.with_columns(captured_ns=captured, target_bps=target, wire_bytes=pl.Series(wire))
     found = frame_metrics(frames_from(table, 6.0), Window(1.0, 6.0), 5.0)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 import pytest
-from browser_fixture import FLAGS, NEEDS_CHROMIUM, TOKEN, Browser, browser
+from browser_fixture import FLAGS, NEEDS_CHROMIUM, TOKEN, Browser, browser, until_frames
 from live_fixture import needs_live
 from nat_fixture import (
     BROWSER,
@@ -43,7 +43,7 @@ LONG = pytest.mark.long("test_nat.py::test_the_doctor_says_how_others_see_this_m
 LONG_TCP = pytest.mark.long("test_nat.py::test_our_client_goes_over_tcp_where_no_udp_passes")
 LIMIT_S = 5.0
 """A connection stands within this time."""
-PATIENCE_S = 20.0
+PATIENCE_S = 40.0
 IN_FULL = "GAMEWAY_NAT" in os.environ
 HELP = ("nothing", "STUN", "STUN and TURN")
 CHOSEN = """(async () => {
@@ -212,7 +212,8 @@ def test_over_tcp_the_controller_sees_the_queue_and_the_host_collects_nothing(
             browsing(between, tmp_path / "profile") as made,
         ):
             page = made.open(link)
-            time.sleep(4)
+            until_frames(made, page)
+            time.sleep(3)
             before = made.evaluate(page, FLOW)
             time.sleep(2)
             after = made.evaluate(page, FLOW)

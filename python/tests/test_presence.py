@@ -60,7 +60,7 @@ def test_spans_in_which_either_is_there() -> None:
 
 
 def test_bins_lie_in_a_span_with_their_whole_length() -> None:
-    times = np.arange(10) * 0.5
+    times = 0.5 * np.arange(10.0)
     found = times[whole_bins(times, [Window(0.25, 1.75), Window(3.0, 4.0)])]
     assert found.tolist() == [0.5, 1.0, 3.0, 3.5]
 
@@ -201,7 +201,7 @@ def test_a_stream_farther_away_has_a_lower_opinion(tmp_path: Path) -> None:
 
 
 def settled_after(rates: Any, spans: list[Window] | None = None) -> float | None:
-    times = np.arange(len(rates)) * 0.5
+    times = 0.5 * np.arange(float(len(rates)))
     spans = spans or [Window(0.0, len(rates) / 2)]
     there = whole_bins(times, spans)
     return convergence_s(times[there], np.array(rates, dtype=float)[there], spans)

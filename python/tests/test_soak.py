@@ -26,7 +26,7 @@ def steady(seconds: float = HOUR_S, interval: float = 10.0) -> list[dict[str, fl
     noise = random.Random(7)
     table = []
     for at in range(1, round(seconds / interval) + 1):
-        row = {bound.column: min(bound.most, max(bound.least, 1.0)) for bound in BOUNDS}
+        row = {bound.column: min(bound.max_value, max(bound.min_value, 1.0)) for bound in BOUNDS}
         row |= {
             "seconds": at * interval,
             "fps": 60 + noise.gauss(0, 0.2),
@@ -59,12 +59,21 @@ def test_what_is_steady_is_kept(seconds: float) -> None:
     assert broken(table) == set(), told(judged(table, BOUNDS))
 
 
+def test_a_browser_may_give_memory_back() -> None:
+    table = altered("browser_all_mb", lambda at, was: was - 60 * (at > 1200))
+    assert broken(table) == set(), told(judged(table, BOUNDS))
+
+
 TWINS: dict[str, tuple[str, Callable[[float, float], float]]] = {
     "a leak of 1 kB/s": ("host_mb", lambda at, was: was + at * 1e3 / MB),
     "memory that vanishes": ("host_mb", lambda at, was: was - at * 1e3 / MB),
     "a step after three quarters": ("host_mb", lambda at, was: was + 4 * (at > 2700)),
     "a leak below the saw teeth": ("heap_mb", lambda at, was: was + at * 1e3 / MB),
     "a browser that leaks 20 kB/s": ("browser_all_mb", lambda at, was: was + at * 2e4 / MB),
+    "a browser that gives 60 MB back and leaks 20 kB/s": (
+        "browser_all_mb",
+        lambda at, was: was + at * 2e4 / MB - 60 * (at > 1200),
+    ),
     "a descriptor each ten minutes": ("host_fds", lambda at, was: was + at // 600),
     "a thread that stays": ("client_threads", lambda at, was: was + (at > 3000)),
     "a buffer that creeps": ("buffer_ms", lambda at, was: was - 1.5 + 3 * at / HOUR_S),
