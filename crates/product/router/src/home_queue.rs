@@ -21,11 +21,8 @@
 //! | what waits in a card's ring, or in queues of a Wi-Fi driver's own, is not seen | the kernel's queues end in front of them |
 //! | a station's counter of bytes has 32 bits: when it begins anew, a period has a rate of zero | one of eight that count, each 4 GiB; a station that comes back counts from zero likewise |
 
-use crate::netlink::{self, Interface, StationQueue};
-use crate::own_queue;
 use gameway_units::{Bytes, Duration, Instant};
 use std::collections::BTreeMap;
-use std::io;
 
 const WEIGHT: f64 = 0.125;
 const SHARE: f64 = 0.5;
@@ -34,27 +31,26 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 /// See the module's head.
 #[derive(Debug, Default)]
 pub(crate) struct HomeQueues {
-    /// By the interface's number.
-    ports: BTreeMap<u32, Port>,
-}
-
-/// An interface, or a bridge's port.
-#[derive(Debug, Clone, Default)]
-struct Port {
-    is_wifi: bool,
     queues: BTreeMap<Place, Queue>,
 }
 
-/// Where a queue of an interface is.
+/// Where a queue is: at an interface, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    Root,
-    /// Its address and its traffic identifier.
-    Station([u8; 6], u8),
+pub(crate) enum Place {
+    /// In front of all that the interface sends.
+    Root(u32),
+    /// Of a Wi-Fi station, by its address, and a traffic identifier.
+    Station(u32, [u8; 6], u8),
 }
 
-/// Bytes that left since it is there, and bytes that wait.
-type Counted = [u64; 2];
+/// What a queue has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// Bytes that left since it is there.
+    pub(crate) sent: u64,
+    /// Bytes that wait.
+    pub(crate) backlog: u64,
+}
 
 /// What packets wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,62 +62,9 @@ pub(crate) struct Waits {
 }
 
 impl HomeQueues {
-    /// Looks for the interface of this name, or its ports if it is a bridge. Those that were known are still.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub(crate) fn find(&mut self, home: &str) -> io::Result<()> {
-        let all = netlink::interfaces()?;
-        let Some(home) = all.iter().find(|one| one.name == home) else {
-            self.ports.clear();
-            return Ok(());
-        };
-        let ports: Vec<_> = all.iter().filter(|one| one.master == Some(home.index)).collect();
-        let found = if ports.is_empty() { vec![home] } else { ports };
-        let known = |one: &Interface| {
-            let queues = self.ports.remove(&one.index).unwrap_or_default().queues;
-            (one.index, Port { is_wifi: netlink::is_wifi(&one.name), queues })
-        };
-        self.ports = found.into_iter().map(known).collect();
-        Ok(())
-    }
-
-    /// How long a packet waits that comes now, after so much came through the gateway since the last look; `None`: no port has a
-    /// queue that counts.
-    pub(crate) fn look(&mut self, now: Instant, came: Bytes) -> Option<Waits> {
-        let waits = self.ports.iter_mut().filter_map(|(&index, port)| {
-            let counted = counted(index, port.is_wifi);
-            port.on_look(now, &counted, came)
-        });
-        waits.reduce(Waits::longer)
-    }
-}
-
-/// What the queues of an interface have counted. One that has gone has none, and is not there at the next look for ports.
-fn counted(interface: u32, is_wifi: bool) -> BTreeMap<Place, Counted> {
-    let root = own_queue::at_root(interface).ok().flatten();
-    let root = root.map(|class| (Place::Root, [class.sent_bytes, class.backlog_bytes]));
-    let stations = if is_wifi { netlink::stations(interface).unwrap_or_default() } else { vec![] };
-    let queues = stations.iter().flat_map(|station| {
-        let counted = |one: &StationQueue| [one.sent_bytes, one.backlog_bytes].map(u64::from);
-        let place = |one: &StationQueue| Place::Station(station.address, one.identifier);
-        station.queues.iter().map(move |one| (place(one), counted(one)))
-    });
-    root.into_iter().chain(queues).collect()
-}
-
-impl Waits {
-    fn longer(self, other: Self) -> Self {
-        Self {
-            longest: self.longest.max(other.longest),
-            of_downloads: self.of_downloads.max(other.of_downloads),
-        }
-    }
-}
-
-impl Port {
-    /// What packets wait in the queue in which they wait longest, if there is any.
-    fn on_look(
+    /// How long a packet waits that came at a look, after so much came through the gateway since the look before, in the queue in
+    /// which packets wait longest; `None`: there is none that counts. Those that are not there any more are forgotten.
+    pub(crate) fn on_look(
         &mut self,
         now: Instant,
         counted: &BTreeMap<Place, Counted>,
@@ -135,6 +78,15 @@ impl Port {
     }
 }
 
+impl Waits {
+    fn longer(self, other: Self) -> Self {
+        Self {
+            longest: self.longest.max(other.longest),
+            of_downloads: self.of_downloads.max(other.of_downloads),
+        }
+    }
+}
+
 /// A queue.
 #[derive(Debug, Clone, Copy, Default)]
 struct Queue {
@@ -145,7 +97,8 @@ struct Queue {
 }
 
 impl Queue {
-    fn on_look(&mut self, now: Instant, [sent, backlog]: Counted, came: Bytes) -> Waits {
+    fn on_look(&mut self, now: Instant, counted: Counted, came: Bytes) -> Waits {
+        let Counted { sent, backlog } = counted;
         let waits = backlog > 0;
         let last = self.last.replace((now, sent, waits));
         let Some((at, before, true)) = last.filter(|_| waits) else { return Waits::default() };
@@ -168,13 +121,17 @@ impl Queue {
 mod tests {
     use super::*;
 
+    const fn counted(sent: u64, backlog: u64) -> Counted {
+        Counted { sent, backlog }
+    }
+
     /// Looks each 20 ms at a queue of 10 Mb/s; gives the last wait in microseconds.
     fn looked(port: &mut Queue, from: i64, backlogs: &[u64]) -> i64 {
         let mut wait = Duration::ZERO;
         for (number, &backlog) in (from..).zip(backlogs) {
             let now = Instant::ZERO + Duration::from_millis(20 * number);
             let sent = 25_000 * number as u64;
-            wait = port.on_look(now, [sent, backlog], Bytes::new(25_000)).of_downloads;
+            wait = port.on_look(now, counted(sent, backlog), Bytes::new(25_000)).of_downloads;
         }
         wait.as_nanos() / 1000
     }
@@ -190,12 +147,12 @@ mod tests {
         // What leaves while little waits tells no rate.
         for number in 7..100 {
             let now = Instant::ZERO + Duration::from_millis(20 * number);
-            port.on_look(now, [160_000, 0], Bytes::ZERO);
+            port.on_look(now, counted(160_000, 0), Bytes::ZERO);
         }
         let now = Instant::ZERO + Duration::from_millis(2000);
-        port.on_look(now, [160_000, 50_000], Bytes::new(25_000));
+        port.on_look(now, counted(160_000, 50_000), Bytes::new(25_000));
         let now = now + Duration::from_millis(20);
-        let waits = port.on_look(now, [185_000, 50_000], Bytes::new(25_000));
+        let waits = port.on_look(now, counted(185_000, 50_000), Bytes::new(25_000));
         assert_eq!(waits.of_downloads, Duration::from_millis(40));
     }
 
@@ -207,7 +164,7 @@ mod tests {
             for number in 0..50 {
                 let now = Instant::ZERO + Duration::from_millis(20 * number);
                 let sent = 25_000 * number as u64;
-                waits = port.on_look(now, [sent, 125_000], Bytes::new(came));
+                waits = port.on_look(now, counted(sent, 125_000), Bytes::new(came));
             }
             assert_eq!(waits.longest, Duration::from_millis(100));
             let expected = if counts { waits.longest } else { Duration::ZERO };
@@ -220,23 +177,23 @@ mod tests {
         let mut port = Queue::default();
         for number in 0..200 {
             let now = Instant::ZERO + Duration::from_millis(20 * number);
-            let waits = port.on_look(now, [1_000_000, 64_000], Bytes::ZERO);
+            let waits = port.on_look(now, counted(1_000_000, 64_000), Bytes::ZERO);
             assert!(waits.longest <= MAX_WAIT);
         }
         let now = Instant::ZERO + Duration::from_millis(5000);
-        assert_eq!(port.on_look(now, [0, 64_000], Bytes::ZERO).longest, MAX_WAIT);
+        assert_eq!(port.on_look(now, counted(0, 64_000), Bytes::ZERO).longest, MAX_WAIT);
     }
 
     /// Two stations share 10 Mb/s; one has 25 kB that wait, the other has none, and has gone at last.
     #[test]
     fn of_stations_the_longest_wait_counts_and_who_has_gone_is_forgotten() {
-        let near = |number: u64| (Place::Station([2; 6], 0), [12_500 * number, 25_000]);
-        let idle = |number: u64| (Place::Station([4; 6], 5), [12_500 * number, 0]);
-        let mut port = Port { is_wifi: true, ..Port::default() };
+        let near = |number: u64| (Place::Station(3, [2; 6], 0), counted(12_500 * number, 25_000));
+        let idle = |number: u64| (Place::Station(3, [4; 6], 5), counted(12_500 * number, 0));
+        let mut queues = HomeQueues::default();
         let mut look = |number: u64, counted: &[(Place, Counted)]| {
             let now = Instant::ZERO + Duration::from_millis(20 * number as i64);
             let counted = counted.iter().copied().collect();
-            (port.on_look(now, &counted, Bytes::new(25_000)), port.queues.len())
+            (queues.on_look(now, &counted, Bytes::new(25_000)), queues.queues.len())
         };
         for number in 0..10 {
             let (waits, _) = look(number, &[near(number), idle(number)]);
@@ -245,15 +202,5 @@ mod tests {
         }
         assert_eq!(look(10, &[idle(10)]), (Some(Waits::default()), 1));
         assert_eq!(look(11, &[]), (None, 0));
-    }
-
-    #[test]
-    fn the_loopback_has_no_queue_that_counts_and_none_is_at_what_is_not_there() {
-        let mut queues = HomeQueues::default();
-        queues.find("lo").expect("a list");
-        assert_eq!(queues.ports.len(), 1);
-        assert_eq!(queues.look(Instant::ZERO, Bytes::ZERO), None);
-        queues.find("gwd-nowhere").expect("a list");
-        assert_eq!(queues.look(Instant::ZERO, Bytes::ZERO), None);
     }
 }

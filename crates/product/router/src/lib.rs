@@ -21,6 +21,7 @@ pub mod exceptions;
 pub mod fuzzed;
 pub mod games;
 pub mod history;
+mod home_interface;
 mod home_queue;
 pub mod leases;
 mod metrics;

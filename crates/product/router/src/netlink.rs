@@ -7,7 +7,7 @@
 
 mod generic;
 
-pub use generic::{Station, StationQueue, features, is_wifi, stations};
+pub use generic::{Station, StationQueue, Wifi, features, is_wifi};
 pub(crate) use generic::{active_features, station};
 
 use ipnet::IpNet;
@@ -149,6 +149,7 @@ fn request(kind: u16, flags: u16, content: &[u8]) -> Vec<u8> {
 }
 
 /// A socket of one family.
+#[derive(Debug)]
 struct Netlink(OwnedFd);
 
 impl Netlink {
@@ -271,7 +272,8 @@ pub fn addresses_of(name: &str) -> io::Result<Vec<IpNet>> {
     found.map_or(Ok(Vec::new()), |one| addresses(one.index))
 }
 
-fn addresses(interface: u32) -> io::Result<Vec<IpNet>> {
+/// Those of the interface of this number.
+pub(crate) fn addresses(interface: u32) -> io::Result<Vec<IpNet>> {
     const GET_ADDRESS: u16 = 22;
     let found = Netlink::open(ROUTE)?.list(GET_ADDRESS, &[0; 8])?;
     let own = found.iter().filter(|message| u32_at(message, 4) == Some(interface));

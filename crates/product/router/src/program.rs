@@ -6,7 +6,7 @@
 //! | packets of a look | 16384 at most | a heartbeat does not wait for whoever sends more than three million a second |
 //! | heartbeat | with each look | the data path gives up after a second |
 //! | pings come more often for | 1 s | after a period in which datagrams came at 1 Mb/s, and no connection of TCP told what waits |
-//! | look at the interface's addresses and ports | 10 s | a provider gives others now and then |
+//! | what waits behind is known for | 1 s | ours: as long as the data path goes on without a heartbeat |
 //!
 //! What the router itself sends to the home or hears from there passed no queue in front of the home: it is not looked at.
 
@@ -14,8 +14,8 @@ use crate::config::Mode;
 use crate::data_path::{DataPath, DataPathError, Passed, Settings};
 use crate::exceptions::Exceptions;
 use crate::games::{Games, GamesConfig};
-use crate::home_queue::HomeQueues;
-use crate::netlink;
+use crate::home_interface::{HomeInterface, Told};
+use crate::home_queue::{HomeQueues, Waits};
 use crate::out::{OutConfig, OutQueue};
 use crate::own_queue::{self, QueueError, QueueKind, Way};
 use crate::pings::{Ping, PingError, Pings};
@@ -30,7 +30,6 @@ use gameway_path::{Endpoint, Header, Protocol};
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_runtime::stop::Stop;
 use gameway_units::{Bytes, Duration, Instant, Rate};
-use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::iter;
 use std::net::IpAddr;
@@ -44,7 +43,7 @@ const REPORT: Duration = Duration::from_secs(1);
 const PING: Bytes = Bytes::new(84);
 const HURRY: Duration = Duration::from_secs(1);
 const MUCH: Rate = Rate::from_mbps(1);
-const OWN: Duration = Duration::from_secs(10);
+const BEHIND: Duration = Duration::from_secs(1);
 
 /// What the gateway is told.
 #[derive(Debug, Clone)]
@@ -108,6 +107,9 @@ pub enum RunError {
     /// Its pings.
     #[error(transparent)]
     Pings(#[from] PingError),
+    /// What asks the kernel about the home's interface.
+    #[error("no thread that asks about the home's interface: {0}")]
+    Thread(std::io::Error),
 }
 
 /// The algorithm, and the limits that the data path has from it.
@@ -119,15 +121,18 @@ struct Steering {
     watch: Watch,
     games: Games,
     lowers_windows: bool,
+    /// Whether the queues at the home's interface count: none of them is the gateway's own.
+    looks_behind: bool,
     /// The gateway's own.
     queue: Option<ShapedQueue>,
     out: Option<OutQueue>,
-    /// The kernel's, where none is the gateway's own.
-    home_queues: Option<HomeQueues>,
+    home_interface: HomeInterface,
+    /// The kernel's, which are looked at where none is the gateway's own.
+    home_queues: HomeQueues,
     /// What came through the gateway for the home since they were looked at.
     to_home: Bytes,
-    /// What a packet waited there at the last look.
-    wait_behind: Option<Duration>,
+    /// What a packet waited there at the last look, and when that was.
+    behind: Option<(Instant, Waits)>,
     pings: Option<Pings>,
     /// Of datagrams to the home in this period, and when it began.
     datagrams: Bytes,
@@ -158,6 +163,7 @@ impl Steering {
             gateway.guard_way_out();
         }
         let ping = config.queue.as_ref().and_then(|queue| queue.ping);
+        let looks_behind = config.mode == Mode::Windows;
         Ok(Self {
             gateway,
             limits: BTreeMap::new(),
@@ -165,11 +171,14 @@ impl Steering {
             watch: Watch::default(),
             games: Games::new(config.games.clone(), seed),
             lowers_windows: config.mode != Mode::Shape,
+            looks_behind,
             queue: config.queue.as_ref().map(install).transpose()?,
             out,
-            home_queues: (config.mode == Mode::Windows).then(HomeQueues::default),
+            home_interface: HomeInterface::watch(config.home.clone(), looks_behind)
+                .map_err(RunError::Thread)?,
+            home_queues: HomeQueues::default(),
             to_home: Bytes::ZERO,
-            wait_behind: None,
+            behind: None,
             pings: ping.map(Pings::start).transpose()?,
             datagrams: Bytes::ZERO,
             period_start: Instant::ZERO,
@@ -178,13 +187,17 @@ impl Steering {
         })
     }
 
-    /// Where the kernel does not tell of the interface, all is as it was told last.
-    fn read_interface(&mut self, home: &str) {
-        if let Ok(own) = netlink::addresses_of(home) {
-            self.own = own.iter().map(IpNet::addr).collect();
-        }
-        if let Some(queues) = &mut self.home_queues {
-            let _ = queues.find(home);
+    /// Hears what the kernel told of the home's interface.
+    fn on_home_interface(&mut self, clock: &Clock) {
+        while let Some(told) = self.home_interface.next() {
+            match told {
+                Told::Addresses(own) => self.own = own,
+                Told::Queues(at_ns, counted) => {
+                    let (at, came) = (clock.at(at_ns), std::mem::take(&mut self.to_home));
+                    let waits = self.home_queues.on_look(at, &counted, came);
+                    self.behind = waits.map(|waits| (at, waits));
+                }
+            }
         }
     }
 
@@ -278,15 +291,17 @@ impl Steering {
         }
     }
 
-    /// Reads what waits at the home's interface.
-    fn read_home_queues(&mut self, now: Instant) {
-        let came = std::mem::take(&mut self.to_home);
-        let Some(queues) = &mut self.home_queues else { return };
-        let waits = queues.look(now, came);
-        self.wait_behind = waits.map(|waits| waits.longest);
+    /// What waits at the home's interface, if that is known.
+    fn wait_behind(&mut self, now: Instant) -> Option<Waits> {
+        self.behind = self.behind.filter(|(at, _)| now.saturating_since(*at) < BEHIND);
+        self.behind.map(|(_, waits)| waits)
+    }
+
+    /// Tells the law what waits at the home's interface.
+    fn tell_wait_behind(&mut self, now: Instant) {
         // The kernel does not tell whose packets wait: they count as those of connections that can be held.
         let header = Header { protocol: Protocol::Tcp, ..Header::numbered(0) };
-        let wait = waits.unwrap_or_default().of_downloads;
+        let wait = self.wait_behind(now).unwrap_or_default().of_downloads;
         self.gateway.on_departure_of(now, &header, Bytes::ZERO, wait);
     }
 
@@ -310,7 +325,9 @@ impl Steering {
     fn decide(&mut self, now: Instant, data_path: &mut DataPath) -> Result<(), RunError> {
         self.hurry(now);
         self.read_out(now);
-        self.read_home_queues(now);
+        if self.looks_behind {
+            self.tell_wait_behind(now);
+        }
         self.gateway.on_deadline(now, None);
         if let Some(queue) = &mut self.queue {
             queue.decide(now, self.gateway.shaped_rate())?;
@@ -360,7 +377,7 @@ impl Steering {
             wait_told_by: self.gateway.teller().map(|teller| teller.name().to_owned()),
             recent_waits_ms: self.watch.recent_waits_ms(now),
             wait_minute: self.watch.minute(),
-            wait_behind_ms: self.wait_behind.map(Duration::as_millis_f64),
+            wait_behind_ms: self.wait_behind(now).map(|waits| waits.longest.as_millis_f64()),
             own_queue,
             wait_out_ms: self.gateway.wait_out().map(Duration::as_millis_f64),
             own_queue_out,
@@ -406,13 +423,8 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
     let mut steering = Steering::new(config, seed()?)?;
     // The first line says that it is there.
     let mut next_report = Instant::ZERO;
-    let mut next_own = Instant::ZERO;
     while !stop.is_asked() {
-        let woken = clock.now();
-        if woken >= next_own {
-            next_own = woken.saturating_add(OWN);
-            steering.read_interface(&config.home);
-        }
+        steering.on_home_interface(&clock);
         for passed in iter::from_fn(|| data_path.next_passed()).take(MAX_PER_LOOK) {
             match passed {
                 Passed::Segment(one) => steering.on_record(clock.at(one.at_ns), &one),

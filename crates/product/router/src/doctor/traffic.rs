@@ -10,7 +10,7 @@
 
 use super::{Check, Place};
 use crate::data_path::{is_own, programs_at};
-use crate::netlink::{self, FlowTable, Interface, Qdisc, Station};
+use crate::netlink::{self, FlowTable, Interface, Qdisc, Station, Wifi};
 use crate::own_queue::is_own as is_own_queue;
 
 /// Queues that hold nothing back, or hold it shortly: Linux's defaults, and what tc hangs filters on.
@@ -85,9 +85,9 @@ fn queues_of(place: &Place, all: &[Qdisc]) -> Check {
 /// What waits for stations, where an interface at the home's side is one of Wi-Fi.
 pub(super) fn wifi(place: &Place) -> Option<Check> {
     let found = place.all().filter(|one| netlink::is_wifi(&one.name));
-    let known: Vec<_> = found
-        .map(|one| (one.name.as_str(), netlink::stations(one.index).unwrap_or_default()))
-        .collect();
+    let stations = |one: &Interface| Wifi::open().and_then(|wifi| wifi.stations(one.index));
+    let known: Vec<_> =
+        found.map(|one| (one.name.as_str(), stations(one).unwrap_or_default())).collect();
     wifi_of(&known)
 }
 

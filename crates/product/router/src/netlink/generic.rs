@@ -84,17 +84,34 @@ pub fn is_wifi(name: &str) -> bool {
     Path::new("/sys/class/net").join(name).join("phy80211").exists()
 }
 
-/// All stations of a Wi-Fi interface.
-///
-/// # Errors
-/// What the kernel says: it is no interface of Wi-Fi.
-pub fn stations(interface: u32) -> io::Result<Vec<Station>> {
-    const GET_STATION: u8 = 17;
-    const INTERFACE: u16 = 3;
-    let (socket, nl80211) = family("nl80211")?;
-    let own = attribute(INTERFACE, &interface.to_ne_bytes());
-    let found = socket.ask(nl80211, DUMP, &[head(GET_STATION), own].concat())?;
-    Ok(found.iter().filter_map(|message| station(message)).collect())
+/// A socket of nl80211, by which the kernel tells of Wi-Fi. Who gets no answer opens another one.
+#[derive(Debug)]
+pub struct Wifi {
+    socket: Netlink,
+    family: u16,
+}
+
+impl Wifi {
+    /// Opens one.
+    ///
+    /// # Errors
+    /// What the kernel says: it has no Wi-Fi.
+    pub fn open() -> io::Result<Self> {
+        let (socket, family) = family("nl80211")?;
+        Ok(Self { socket, family })
+    }
+
+    /// All stations of the interface of this number.
+    ///
+    /// # Errors
+    /// What the kernel says: it is no interface of Wi-Fi.
+    pub fn stations(&self, interface: u32) -> io::Result<Vec<Station>> {
+        const GET_STATION: u8 = 17;
+        const INTERFACE: u16 = 3;
+        let own = attribute(INTERFACE, &interface.to_ne_bytes());
+        let found = self.socket.ask(self.family, DUMP, &[head(GET_STATION), own].concat())?;
+        Ok(found.iter().filter_map(|message| station(message)).collect())
+    }
 }
 
 pub(crate) fn station(message: &[u8]) -> Option<Station> {
