@@ -201,13 +201,17 @@ def test_who_clicks_a_button_goes_on_to_play(opener: Opener) -> None:
 
 
 def test_the_connection_is_told_in_words(opener: Opener) -> None:
-    page = opener.with_settings()
+    page = opener.with_settings(figures=True)
     said = "document.getElementById('state')"
+    figure = "document.querySelector('#figures td').textContent"
     page.until(f"{said}.textContent === 'Connected.'")
     assert page.evaluate(f"{said}.getAttribute('role')") == "status"
+    page.until(figure)
     opener.with_settings()
     page.until(f"{said}.textContent.startsWith('The stream has ended: ')")
     page.until(f"{said}.getBoundingClientRect().height > 10")
+    # Figures of the end are none of what is so now.
+    page.until(f"{figure} === ''")
 
 
 def violations(page: Page) -> Any:

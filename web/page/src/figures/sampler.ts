@@ -65,6 +65,12 @@ export class Sampler {
   }
 
   async #look(): Promise<void> {
+    // What the browser counted until then is none of what is so now.
+    if (this.#connection.connectionState === "closed") {
+      this.stop();
+      this.history.set([]);
+      return;
+    }
     const found = await look(this.#connection, this.#screen);
     if (found === null || this.#timer === undefined) return;
     const now = { ...found, sent: this.#sent };
