@@ -27,6 +27,20 @@ BUILT_WITH = ROOT / ".make" / "develop"
 READ_BY_THE_BUILD = ROOT / "target" / "release" / "lib_core.d"
 """Where cargo keeps the files that this module was made from."""
 
+WITHIN = """
+root=$1 source=$2 kept=$3 environment=$4; shift 4
+for name in target "$environment"; do mount --bind "$root/$name" "$kept/$name"; done
+mount --bind "$source" "$root"
+for name in target "$environment"; do mount --bind "$kept/$name" "$root/$name"; done
+cd "$root"; exec "$@"
+"""
+"""Puts a source package in the place of the checkout, with what was built there; runs a command.
+
+In a namespace of mounts of its own: nobody else sees it, and it ends with the command."""
+
+LONG_AGO = 1_000_000_000
+"""A time of files, in seconds since 1970, before anything was built."""
+
 
 def run(*words: str | Path, cwd: Path = ROOT, more: Mapping[str, str] | None = None) -> str:
     """Run a program and give what it prints; what it complains of is in the failure."""
@@ -43,6 +57,32 @@ def maturin(command: str, *words: str, folder: Path, more: Mapping[str, str] | N
     """Build a package into an empty folder, and give its file."""
     run(OWN / "bin" / "maturin", command, *words, "--out", folder, more=more)
     (made,) = folder.iterdir()
+    return made
+
+
+def build_as_the_checkout(source_package: Path, folder: Path) -> Path:
+    """Build a wheel of a source package as pip does, where the checkout stands, and give its file.
+
+    There, and with files of long ago, cargo takes what it has compiled for the checkout, and
+    compiles what differs. A file that is missing fails the build.
+    """
+    with tarfile.open(source_package) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    (top,) = (folder / "unpacked").iterdir()
+    for path in [top, *top.rglob("*")]:
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    kept, wheels = folder / "kept", folder / "wheels"
+    for name in ("target", OWN.name):
+        (top / name).mkdir()
+        (kept / name).mkdir(parents=True)
+    features = f"--offline --features {BUILT_WITH.read_text('utf-8').strip()} --auditwheel skip"
+    pip = (OWN / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet")
+    how = ("--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", wheels, ".")
+    place = (ROOT, top, kept, OWN.name)
+    within = ("unshare", "--mount", "sh", "-euc", WITHIN, "sh")
+    programs = f"{OWN / 'bin'}:{os.environ['PATH']}"
+    run(*within, *place, *pip, *how, more={"MATURIN_PEP517_ARGS": features, "PATH": programs})
+    (made,) = wheels.iterdir()
     return made
 
 

@@ -1,6 +1,6 @@
 """What users install: the wheel runs the demo as the checkout does, the source package is whole.
 
-The wheel is made of what is built already, and installed beside what it declares and nothing else.
+Both are made of what is built already, and installed beside what they declare and nothing else.
 `make packages` installs both as users do, by pip and from nothing, which takes minutes.
 """
 
@@ -11,10 +11,12 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from live_fixture import needs_live
 from packages_fixture import (
     BUILT_WITH,
     OWN,
     READ_BY_THE_BUILD,
+    build_as_the_checkout,
     demo,
     environment,
     experiments,
@@ -60,6 +62,12 @@ def wheel(folder: Path) -> Path:
     return maturin("build", *words, folder=folder / "wheel")
 
 
+@pytest.fixture(scope="module")
+def of_the_checkout(folder: Path) -> dict[str, str]:
+    checkout = OWN / "bin" / "python"
+    return demo(checkout, folder / "of-the-checkout", "--no-report", *SHORT)
+
+
 def lacking(there: set[str]) -> set[str]:
     return (read_by_the_build() | python_package() | experiments() | BESIDES) - there
 
@@ -84,6 +92,17 @@ def test_a_file_that_is_not_in_the_source_package_is_found(name: str, source_pac
     assert lacking(files(source_package) - {name}) == {name}
 
 
+@needs_live
+def test_the_source_package_is_built_by_pip_and_runs_the_demo(
+    source_package: Path, of_the_checkout: dict[str, str], folder: Path
+) -> None:
+    python = environment(folder / "of-the-source")
+    install_alone(build_as_the_checkout(source_package, folder / "source-build"), python)
+    (information,) = packages_of(python).glob("gameway-*.dist-info")
+    lend(needed(metadata.PathDistribution(information).requires or []), python)
+    assert demo(python, folder / "demo-of-the-source", *SHORT) == of_the_checkout
+
+
 def test_the_wheel_has_the_python_half_and_the_experiments(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         there = {name.removeprefix("gameway/") for name in archive.namelist()}
@@ -93,7 +112,9 @@ def test_the_wheel_has_the_python_half_and_the_experiments(wheel: Path) -> None:
     assert not any("tests" in Path(name).parts for name in there)
 
 
-def test_the_wheel_runs_the_demo_as_the_checkout_does(wheel: Path, folder: Path) -> None:
+def test_the_wheel_runs_the_demo_as_the_checkout_does(
+    wheel: Path, of_the_checkout: dict[str, str], folder: Path
+) -> None:
     python = environment(folder / "alone")
     install_alone(wheel, python)
     (information,) = packages_of(python).glob("gameway-*.dist-info")
@@ -107,8 +128,7 @@ def test_the_wheel_runs_the_demo_as_the_checkout_does(wheel: Path, folder: Path)
     ours = demo(python, folder / "of-the-wheel", *SHORT)
     assert len(set(ours.values())) > 100  # else equality would say little
     assert (folder / "of-the-wheel" / "r" / "report.html").stat().st_size > 100_000
-    checkout = OWN / "bin" / "python"
-    assert ours == demo(checkout, folder / "of-the-checkout", "--no-report", *SHORT)
+    assert ours == of_the_checkout
 
     # So is the code of an experiment, and of another one that it uses.
     page = "from importlib import import_module; import_module('gameway.experiments.%s.page').page"
