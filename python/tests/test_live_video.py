@@ -12,6 +12,10 @@ import socket
 import subprocess
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -36,7 +40,6 @@ from gameway.sweep.drivers import SIMULATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from disk_fixture import Disk
 
@@ -339,17 +342,45 @@ def test_no_connection_is_made_before_the_video_is_opened(tmp_path: Path) -> Non
     # connection is not that of the path.
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (an extra)
 
-    # No other test's client, which looks for a host that has gone, asks at this address.
-    with socket.create_server(("127.86.0.1", 0)) as server, sync_playwright() as playwright:
+    with socket.create_server(("127.0.0.1", 0)) as server, sync_playwright() as playwright:
         server.settimeout(2.0)
         browser = player.open_browser(playwright, tmp_path)
-        player.load(browser.pages[0], f"127.86.0.1:{server.getsockname()[1]}")
+        player.load(browser.pages[0], f"127.0.0.1:{server.getsockname()[1]}")
         with pytest.raises(TimeoutError):
             server.accept()
         # Its twin: a request of the page's.
         browser.pages[0].evaluate("void fetch('/manifest.mpd').catch(() => null)")
         server.accept()[0].close()
         browser.close()
+
+
+@needs_player
+def test_the_page_asks_for_its_files_and_nothing_else(tmp_path: Path) -> None:
+    # What it asks for late is asked for when requests go their way: a picture of the address, say.
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (an extra)
+
+    asked: list[str] = []
+
+    class Files(SimpleHTTPRequestHandler):
+        def log_request(self, *_: object) -> None:
+            asked.append(self.path)
+
+    folder = str(Path(player.__file__).parent)
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=folder)) as server,
+        sync_playwright() as playwright,
+    ):
+        Thread(target=server.serve_forever, daemon=True).start()
+        browser = player.open_browser(playwright, tmp_path)
+        browser.pages[0].goto(f"http://127.0.0.1:{server.server_port}/{player.PAGE}")
+        browser.pages[0].wait_for_timeout(1000)
+        assert sorted(asked) == sorted(f"/{name}" for name in player.FILES)
+        # Its twin: a page that names no icon is asked for one.
+        browser.pages[0].goto(f"http://127.0.0.1:{server.server_port}/player.js")
+        browser.pages[0].wait_for_timeout(1000)
+        assert "/favicon.ico" in asked
+        browser.close()
+        server.shutdown()
 
 
 def test_what_is_missing_is_told_with_how_to_install_it(
