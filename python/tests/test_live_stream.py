@@ -302,9 +302,10 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
                 made.inside("client", sys.executable, "-c", REPLAY, "1500"),
                 made.inside("server", sys.executable, "-c", REPLAY, "1500"),
             ]
-            # One who has no token, while the other's stream goes on; 429 if the others have guessed
-            # as often as one address may.
-            with pytest.raises(LiveError, match=r"401|429"), made.client("stranger", "guessed"):
+            # One who has no token, while the other's stream goes on. Who guesses at its address may
+            # have used up the guesses, or the connections: then the oldest closes.
+            refused = r"401|429|connection error"
+            with pytest.raises(LiveError, match=refused), made.client("stranger", "guessed"):
                 pass
             said = [script.communicate(timeout=30)[0] for script in scripts]
             assert [script.returncode for script in scripts] == [0, 0, 0]
@@ -332,5 +333,5 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
     with of_times():
         assert lost.height == 0, lost
         assert sent["key_frame"].sum() <= 1
-        assert all(int(words) > 50 for words in said[1:]), said[1:]
+        assert all(int(words) > 10 for words in said[1:]), said[1:]
         assert sent.height > MIN_LIVE_FPS * end_ns / SECOND
