@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 const LOOK: Duration = Duration::from_millis(20);
-const LOOKS_PER_LIST: u32 = 500;
+const LOOKS_PER_LIST: u64 = 500;
 const WAITING: usize = 64;
 
 /// What the kernel told.
@@ -88,7 +88,7 @@ impl Asking {
     }
 
     fn run(mut self, tell: &SyncSender<Told>, ends: &Receiver<()>) {
-        for look in 0_u32.. {
+        for look in 0_u64.. {
             // Where the kernel does not answer, all is as it was told last.
             if look.is_multiple_of(LOOKS_PER_LIST)
                 && let Ok(addresses) = self.list()

@@ -15,6 +15,7 @@
 //! [`host::session`] and [`client::session`] decide and are handed the time; [`host::run`] and
 //! [`client::run`] own sockets, clock and threads. `Sender` and `Receiver` are those of the simulator.
 
+mod card;
 pub mod client;
 #[cfg(feature = "cli")]
 pub mod command;

@@ -1,6 +1,7 @@
-//! The thread that decodes pictures and reads their stamps, in the order of frames. A frame's first slices are
+//! The thread that decodes pictures and reads what they say of themselves, in the order of frames. A frame's first slices are
 //! decoded while its last are on their way, so that little is left when it is whole.
 
+use crate::card;
 use crate::wake::WakeSender;
 use gameway_codec::Stamp;
 use gameway_codec::decoder::Decoder;
@@ -28,8 +29,19 @@ pub struct Job {
 pub struct Decoded {
     /// Its number.
     pub frame: FrameId,
-    /// When its picture was there, and what it says; why there is none, if it could not be decoded.
-    pub result: Result<(Instant, Option<Stamp>), String>,
+    /// Its picture; why there is none, if it could not be decoded.
+    pub result: Result<Shown, String>,
+}
+
+/// A picture.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown {
+    /// When it was there.
+    pub at: Instant,
+    /// What it says of itself, if it is one of the built-in scene.
+    pub stamp: Option<Stamp>,
+    /// The number that the test card shows in it.
+    pub card: Option<u8>,
 }
 
 /// Decodes until nobody gives any more.
@@ -62,11 +74,7 @@ struct Decoding {
 
 impl Decoding {
     /// Decodes what a job has; what became of the frame, after its last.
-    fn take(
-        &mut self,
-        job: &Job,
-        clock: Clock,
-    ) -> Option<Result<(Instant, Option<Stamp>), String>> {
+    fn take(&mut self, job: &Job, clock: Clock) -> Option<Result<Shown, String>> {
         let decoder = match &mut self.decoder {
             Some(decoder) => decoder,
             empty => match Decoder::new(self.codec) {
@@ -116,13 +124,13 @@ fn pass_over(decoder: &mut Decoder, frames: u64) {
 }
 
 impl Begun {
-    /// The picture's time and stamp, after the last of its slices.
+    /// The picture, after the last of its slices.
     fn decode(
         &mut self,
         decoder: &mut Decoder,
         job: &Job,
         clock: Clock,
-    ) -> Result<Option<(Instant, Option<Stamp>)>, String> {
+    ) -> Result<Option<Shown>, String> {
         let text = |error: PayloadError| error.to_string();
         let payloads = job.payloads.as_ref().ok_or("packets of it cannot be had")?;
         payloads.iter().try_for_each(|payload| self.depacketizer.push(payload)).map_err(text)?;
@@ -136,6 +144,8 @@ impl Begun {
         let rest = self.depacketizer.finish().map_err(text)?;
         let picture = decoder.decode(rest).map_err(|error| error.to_string())?;
         let at = clock.now();
-        Ok(Some((at, Stamp::read(picture))))
+        let stamp = Stamp::read(picture);
+        let card = if stamp.is_none() { card::read(picture) } else { None };
+        Ok(Some(Shown { at, stamp, card }))
     }
 }

@@ -1,9 +1,9 @@
 //! What the client tells of a stream: frames, inputs, sound, events.
 
+use crate::client::decoding::Shown;
 use crate::client::hearing::Heard;
 use crate::client::sound_meter::Measured;
 use crate::cpu::{self, ThreadTime};
-use gameway_codec::Stamp;
 use gameway_control::FrameId;
 use gameway_events::{
     ClientFrameRecord, EventRecord, InputRecord, Name, RunEvent, Sink, SinkError, SoundRecord,
@@ -15,6 +15,16 @@ use std::collections::{BTreeMap, VecDeque};
 const MAX_OPEN: usize = 1024;
 /// Inputs that may wait for a picture at once.
 const MAX_INPUTS: usize = 1024;
+
+/// Of the scripted player's inputs, which are numbered from 1: it presses its key and releases it in turn.
+const fn is_press(input: u32) -> bool {
+    !input.is_multiple_of(2)
+}
+
+/// How often it has pressed the key by then.
+const fn presses(input: u32) -> u32 {
+    input.div_ceil(2)
+}
 
 /// Makes events of what happens, for a sink.
 #[derive(Debug)]
@@ -76,14 +86,20 @@ impl ClientLog {
         self.close(frame);
     }
 
-    /// A frame was decoded, and this was read from its picture; not decoded if there is no time.
-    pub fn decoded(&mut self, frame: FrameId, at: Option<Instant>, stamp: Option<Stamp>) {
+    /// A frame was decoded to this picture, if it could be decoded.
+    pub fn decoded(&mut self, frame: FrameId, shown: Option<Shown>) {
+        let stamp = shown.and_then(|shown| shown.stamp);
         let record = self.record(frame);
-        record.decoded_ns = at.map(Instant::as_nanos);
+        record.decoded_ns = shown.map(|shown| shown.at.as_nanos());
         record.picture_frame = stamp.map(|stamp| i64::from(stamp.frame));
         record.picture_captured_ns = stamp.map(|stamp| stamp.captured.as_nanos());
-        if let (Some(at), Some(stamp)) = (at, stamp) {
-            self.seen(stamp.input, at);
+        if let Some(Shown { at, stamp, card }) = shown {
+            if let Some(stamp) = stamp {
+                self.seen(stamp.input, at);
+            }
+            if let Some(number) = card {
+                self.seen_card(number, at);
+            }
         }
         self.close(frame);
     }
@@ -136,6 +152,20 @@ impl ClientLog {
         }
     }
 
+    /// A picture shows this number of the test card, which counts presses since its start and nothing else.
+    fn seen_card(&mut self, number: u8, at: Instant) {
+        let answers =
+            |one: &&InputRecord| is_press(one.input) && presses(one.input) as u8 == number;
+        let Some(newest) = self.waiting.iter().rev().find(answers).map(|one| one.input) else {
+            return;
+        };
+        while let Some(input) =
+            self.waiting.front().map(|one| one.input).filter(|&one| one <= newest)
+        {
+            self.end_input(is_press(input).then_some(at));
+        }
+    }
+
     fn end_input(&mut self, at: Option<Instant>) {
         let Some(mut record) = self.waiting.pop_front() else { return };
         record.picture_ns = at.map(Instant::as_nanos);
@@ -161,5 +191,47 @@ impl ClientLog {
                 self.sink.take(RunEvent::ClientFrame(record));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// Of each input its number and the millisecond of its picture, where the test card shows these numbers at these milliseconds.
+    fn answered(inputs: u32, card: &[(i64, u8)]) -> Vec<(u32, Option<i64>)> {
+        let (sink, events) = channel();
+        let mut log = ClientLog::new(Box::new(sink), "game");
+        (1..=inputs).for_each(|input| log.input(input, Instant::ZERO));
+        for (frame, &(millis, number)) in (0..).zip(card) {
+            let at = Instant::ZERO + Duration::from_millis(millis);
+            log.decoded(FrameId(frame), Some(Shown { at, stamp: None, card: Some(number) }));
+        }
+        log.finish(&[]).expect("a channel");
+        let input = |event| match event {
+            RunEvent::Input(one) => {
+                Some((one.input, one.picture_ns.map(|nanos| nanos / 1_000_000)))
+            }
+            _ => None,
+        };
+        events.iter().filter_map(input).collect()
+    }
+
+    #[test]
+    fn the_test_card_answers_presses_and_no_releases() {
+        let found = answered(6, &[(10, 0), (20, 1), (30, 1), (40, 3), (50, 9)]);
+        let expected =
+            [(1, Some(20)), (2, None), (3, Some(40)), (4, None), (5, Some(40)), (6, None)];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn its_number_begins_anew_after_255() {
+        let found = answered(600, &[(10, 200), (20, 1)]);
+        let at = |input: u32| found[input as usize - 1];
+        // The 200th press, and the 257th.
+        assert_eq!([at(399), at(400), at(513)], [(399, Some(10)), (400, None), (513, Some(20))]);
+        assert_eq!(at(515), (515, None));
     }
 }

@@ -1,6 +1,6 @@
 //! The client's threads, socket and clock.
 
-use crate::client::decoding::{self, Decoded, Job};
+use crate::client::decoding::{self, Decoded, Job, Shown};
 use crate::client::hearing::Hearing;
 use crate::client::log::ClientLog;
 use crate::client::session::{ClientEvent, ClientSession};
@@ -184,21 +184,19 @@ impl Client {
     fn take_decoded(&mut self, now: Instant) {
         self.decoded.hush();
         while let Some(Decoded { frame, result }) = self.decoded.take() {
-            let (at, stamp) = match result {
-                Ok((at, stamp)) => (Some(at), stamp),
-                Err(_) => {
-                    self.session.on_undecodable(now);
-                    (None, None)
+            let shown = result.ok();
+            if let Some(Shown { at, stamp, .. }) = shown {
+                self.report.decoded += 1;
+                if let Some(stamp) = stamp {
+                    self.report.stamped += 1;
+                    self.sound.see(stamp.captured, at);
                 }
-            };
-            self.report.decoded += u64::from(at.is_some());
-            self.report.given_up += u64::from(at.is_none());
-            self.report.stamped += u64::from(stamp.is_some());
-            if let (Some(at), Some(stamp)) = (at, stamp) {
-                self.sound.see(stamp.captured, at);
+            } else {
+                self.session.on_undecodable(now);
+                self.report.given_up += 1;
             }
             if let Some(log) = &mut self.log {
-                log.decoded(frame, at, stamp);
+                log.decoded(frame, shown);
             }
         }
     }

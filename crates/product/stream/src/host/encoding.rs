@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | clock of time stamps | 90 kHz | RFC 6184 section 8.1, RFC 7798 section 7.1 |
 
-use crate::host::card;
+use crate::card;
 use crate::host::encoders::OpenEncoder;
 use crate::host::photon::Watched;
 use crate::host::shown::Shown;
