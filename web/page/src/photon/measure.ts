@@ -3,7 +3,7 @@ import { USAGES } from "../input/keys";
 import { KEY } from "../input/message";
 import type { Player } from "../input/player";
 import { pause } from "../pause";
-import { CardReader } from "./card";
+import type { Pixels } from "./card";
 import type { HostTimes } from "./channel";
 import type { Observe, ObservedPicture } from "./observed";
 import { type Press, type Row, rowOf, type Summary, summaryOf } from "./parts";
@@ -25,8 +25,10 @@ export interface Presser {
 
 export interface Means {
   presser: Presser;
-  times: HostTimes;
+  times: Pick<HostTimes, "ask" | "clock" | "timesOf">;
   observe: Observe;
+  // The card's number in a picture.
+  read(picture: Pixels): number | null;
 }
 
 // The page presses a key that no person presses meanwhile.
@@ -71,12 +73,11 @@ interface Seen {
 class Watch {
   newest: Seen | null = null;
   readonly stop: () => void;
-  readonly #reader = new CardReader();
   #onSeen: ((seen: Seen) => void) | null = null;
 
-  constructor(observe: Observe) {
+  constructor({ observe, read }: Means) {
     this.stop = observe((picture) => {
-      const number = this.#reader.read(picture);
+      const number = read(picture);
       if (number === null) return;
       const seen = { number, picture };
       this.newest = seen;
@@ -103,9 +104,16 @@ async function measureOne({ presser, times }: Means, watch: Watch): Promise<Row 
   const seen = await watch.until(({ number }) => number !== before, PATIENCE);
   presser.release();
   if (seen === null) return null;
-  const known = await times.timesOf(press.change, seen.picture.rtpTimestamp);
-  const reading = times.clock.reading;
-  return known && reading ? rowOf(press, known, reading, seen.picture) : null;
+  // What is read of a video element may be newer than the picture that the page is told of: then the next one shows it first.
+  const { rtpTimestamp } = seen.picture;
+  const isNext = ({ number, picture }: Seen) => number === seen.number && picture.rtpTimestamp !== rtpTimestamp;
+  const next = await watch.until(isNext, PATIENCE);
+  for (const { picture } of next ? [seen, next] : [seen]) {
+    const known = await times.timesOf(press.change, picture.rtpTimestamp);
+    const { reading } = times.clock;
+    if (known && reading) return rowOf(press, known, reading, picture);
+  }
+  return null;
 }
 
 export interface Progress {
@@ -115,7 +123,7 @@ export interface Progress {
 
 // Measures so many presses, until it is to stop.
 export async function measure(means: Means, of: number, onProgress: (progress: Progress) => boolean): Promise<Summary> {
-  const watch = new Watch(means.observe);
+  const watch = new Watch(means);
   try {
     if ((await watch.until(() => true, FIRST_PICTURE)) === null) {
       throw new Error("no picture of the test card is shown, or the browser does not say when");

@@ -1,6 +1,7 @@
 // A measurement as the page has it: what it needs, how far it is, and what it found.
 import type { Player } from "../input/player";
 import { Store } from "../store";
+import { CardReader, type Pixels } from "./card";
 import { HostTimes } from "./channel";
 import { measure, type Presser, type Progress, pressedByPage, pressedByPerson } from "./measure";
 import type { Observe } from "./observed";
@@ -24,7 +25,9 @@ export class Photon {
   async start(count: number, isByPerson: boolean): Promise<void> {
     if (this.progress.value) return;
     const presser: Presser = (isByPerson ? pressedByPerson : pressedByPage)(this.#player);
-    const means = { presser, times: this.#times, observe: this.#observe };
+    const reader = new CardReader();
+    const read = (picture: Pixels) => reader.read(picture);
+    const means = { presser, times: this.#times, observe: this.#observe, read };
     this.#isStopped = false;
     this.failure.set("");
     this.summary.set(null);
