@@ -494,6 +494,15 @@ WINDOW_S = 12.5
 SCORE_APART = 0.3
 """By how much the opinion scores of page and report may differ."""
 CONTROLLERS = os.environ.get("GAMEWAY_LAB_CONTROLLERS", "pudica").split()
+PLAYABLE_SPAN_S = 30.0
+"""From here on a session is long enough to be called playable: its start is a small part of it."""
+MAX_DELAY_MS = 100.0
+"""95th percentile of the frame delay: first-person games suffer beyond (M. Claypool, K. Claypool,
+Latency and player actions in online games, CACM 49(11), 2006)."""
+MIN_SCORE = 3.0
+"""Fair, in the words of ITU-T P.910."""
+MAX_STALLED_PERCENT = 5.0
+"""Of the time, in pictures that stand for more than 100 ms; ours."""
 
 
 def sampled(page: Page) -> pl.DataFrame:
@@ -577,3 +586,7 @@ def test_what_is_kept_agrees_with_what_was_shown(tmp_path: Path, controller: str
     sys.stdout.write(f"\n{controller}: opinion score shown {score:.2f}, of the tables {judged:.2f}")
     with of_times():
         assert abs(judged - score) < SCORE_APART
+        if SPAN_S >= PLAYABLE_SPAN_S:
+            assert told["frame_delay_p95_ms"] <= MAX_DELAY_MS
+            assert told["mos"] >= MIN_SCORE
+            assert told["stall_100ms_percent"] <= MAX_STALLED_PERCENT
