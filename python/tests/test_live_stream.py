@@ -263,6 +263,32 @@ for number in range(int(sys.argv[1])):
 print(len(seen))
 """
 
+FLOOD = """
+import os, socket, struct, sys, time
+# Datagrams of garbage to the host's own port, from the host's own machine: no link bounds them.
+rate, seconds = float(sys.argv[1]), float(sys.argv[2])
+tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+tap.bind(("gw0", 3))
+while True:
+    packet, about = tap.recvfrom(2048)
+    if about[2] == socket.PACKET_OUTGOING and packet[9] == 17:
+        break
+tap.close()
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.connect((socket.inet_ntoa(packet[12:16]), struct.unpack("!H", packet[20:22])[0]))
+garbage, count, start = os.urandom(60), 0, time.monotonic()
+while (passed := time.monotonic() - start) < seconds:
+    if count > rate * passed:
+        continue
+    for _ in range(500):
+        try:
+            out.send(garbage)
+        except OSError:
+            pass
+    count += 500
+print(count)
+"""
+
 BOGUS = """
 import concurrent.futures, os, random, socket, sys
 random.seed(3)
@@ -291,6 +317,27 @@ with concurrent.futures.ThreadPoolExecutor(20) as pool:
     answers = list(pool.map(ask, range(1000)))
 print(*answers)
 """
+
+
+@pytest.mark.alone
+@pytest.mark.long("test_live_stream.py::test_bogus_requests_garbage_and_replays_cost_no_frame")
+def test_a_flood_of_garbage_slows_no_stream(tmp_path: Path) -> None:
+    rate, seconds = 176_000, 8
+    with stage(tmp_path) as made, made.client("client") as client:
+        made.wait_until(2)
+        words = (sys.executable, "-c", FLOOD, str(rate), str(seconds))
+        flood = made.inside("server", *words)
+        began_ns = made.now_ns()
+        sent = int(flood.communicate(timeout=60)[0])
+        ended_ns = made.now_ns()
+        client.result()
+        made.host.result()
+    decoded = made.frames("client")["decoded_ns"]
+    shown = int(decoded.is_between(began_ns, ended_ns).sum()) * SECOND / (ended_ns - began_ns)
+    with of_times():
+        # A flood of so much took a stream of 60 frames/s to 4 to 19 when each datagram was read.
+        assert sent > 0.5 * rate * seconds, sent
+        assert shown > 55, (shown, sent)
 
 
 def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> None:
