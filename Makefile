@@ -124,18 +124,20 @@ reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
 test: quick-lint ready light-beside untimed-test timed-test ## everything that must hold
 
-# From nothing, the system's packages for tests and the player come while the module is compiled. Tests of times take the gateway's program.
+# From nothing, all packages come while the module is compiled. Tests of times take the gateway's program.
 ready: $(STAMPS)/live-tools
-	@$(MAKE) --no-print-directory --jobs=3 $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/machine-tools $(DASH_JS) $(STAMPS)/page-packages
+	@$(MAKE) --no-print-directory --jobs=3 $(STAMPS)/compiled $(STAMPS)/test-packages $(STAMPS)/test-tools $(STAMPS)/machine-tools $(DASH_JS) \
+	  $(STAMPS)/page-packages
+	@$(MAKE) --no-print-directory $(STAMPS)/live
 	cargo build --release --workspace --quiet --features "$(CARGO_FEATURES)" --bin gameway-gateway
 
-quick-lint: $(STAMPS)/test-packages
+quick-lint: $(STAMPS)/venv
 	cargo fmt --all --check
 	$(BIN)/ruff check $(PYTHON_CODE)
 	$(BIN)/ruff format --check $(PYTHON_CODE)
 
 # All with --release: libraries in C, build scripts and macros are then those of the module, and are not built a second time.
-lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
+lint: quick-lint $(STAMPS)/live $(STAMPS)/test-packages ## formatting, lints, types, stubs
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target page-lint rust-lint python-lint
 
 rust-lint:
@@ -174,8 +176,8 @@ rust-build: lint
 fuzz-smoke: rust-build
 	SMALL=1 SECONDS_EACH=1 fuzz/smoke
 
-# Tests of Rust use one core of two on average, those of Python are to have what is left.
-# What they start is told nothing of this make.
+# Tests of Rust come first where both want a core: their programs run one after the other, and some mostly wait. Those of Python have
+# what is left. What they start is told nothing of this make.
 untimed-test: light-beside ## the tests of Rust and of Python that are not of times
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-test python-test
 
@@ -186,7 +188,7 @@ rust-test: $(STAMPS)/live $(STAMPS)/test-tools
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
 # first (python/tests/conftest.py); a file's are in one process.
 python-test: ready
-	MAKEFLAGS= $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
+	MAKEFLAGS= nice -n 5 $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
 
 # Light tests of times mostly wait: of two cores they leave half to lints, compilers and fuzzing, which the kernel runs in the idle
 # class, where nobody else asks for a core.
@@ -264,10 +266,10 @@ $(STAMPS)/machine-tools: tools/machine | $(STAMPS)/test-tools
 	tools/machine
 	@touch $@
 
-# What builds comes first, so that packages can be fetched while it does: make --jobs=2.
-$(STAMPS)/venv: requirements.lock | $(STAMPS)/tools
+# What builds comes first, so that packages can be fetched while it does (make --jobs=2), and what tells of a slip within a second.
+$(STAMPS)/venv: requirements.lock requirements-test.lock | $(STAMPS)/tools
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet $$(grep '^maturin==' requirements.lock)
+	$(BIN)/python -m pip install --quiet $$(grep --no-filename --regexp='^maturin==' --regexp='^ruff==' $^)
 	@touch $@
 
 $(STAMPS)/packages: requirements.lock $(STAMPS)/venv
