@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 GAMEWAY = [sys.executable, "-m", "gameway"]
 CODE = re.compile(r"code for a new device: (\d{3}) (\d{3}) \(good once")
 FIELD = "document.getElementById('code')"
+BUTTON = "document.querySelector('#pair button')"
 ALERT = "document.querySelector('#pair [role=alert]')?.textContent ?? null"
 
 pytestmark = [pytest.mark.timed, pytest.mark.light, NEEDS_CHROMIUM]
@@ -127,6 +128,10 @@ def pair(made: Browser, host: Host) -> str:
     _until(made, page, "document.activeElement.id === 'code'")
     _type(made, page, host.codes(1))
     return page
+
+
+TRIES = 5
+"""Wrong ones that a code is good for."""
 
 
 def wrong(code: str) -> str:
@@ -227,6 +232,29 @@ def test_who_is_revoked_has_no_stream_any_more_and_others_have(tmp_path: Path) -
         assert max(took) < 2
 
 
+def test_wrong_codes_lock_the_right_one(tmp_path: Path) -> None:
+    with gameway_host(tmp_path / "state") as host, browser(tmp_path / "profile") as made:
+        page = made.open(host.link)
+        ready = f"document.activeElement.id === 'code' && !{BUTTON}.disabled"
+        code = host.codes(1)
+        for _ in range(TRIES):
+            _until(made, page, ready)
+            made.evaluate(page, f"{FIELD}.select()")
+            _type(made, page, wrong(code))
+            _until(made, page, f"({ALERT}) && !{BUTTON}.disabled")
+        # That one is good no more, and there is another.
+        made.evaluate(page, f"{FIELD}.select()")
+        _type(made, page, code)
+        second = host.codes(2)
+        assert second != code
+        _until(made, page, f"({ALERT}) && !{BUTTON}.disabled")
+        assert "no device is paired" in host.devices().stdout
+        made.evaluate(page, f"{FIELD}.select()")
+        _type(made, page, second)
+        until_frames(made, page)
+        assert "Chrome on Linux" in host.devices().stdout
+
+
 ELSEWHERE = """<!doctype html><script>
 const ask = (path, method, body, more) => fetch("LINK" + path, { method, body, ...more })
   .then((response) => response.status, () => "unanswered");
@@ -238,7 +266,19 @@ const ask = (path, method, body, more) => fetch("LINK" + path, { method, body, .
     await ask("pair", "POST", "", { mode: "no-cors", credentials: "include" }),
     await ask("whep", "POST", "v=0", secret),
     await ask("whep/x", "DELETE", undefined, secret),
+    await ask("watch", "POST", "v=0", secret),
+    await ask("watch", "POST", "v=0", { ...secret, mode: "no-cors" }),
+    await ask("controller", "PUT", "gcc", secret),
+    await ask("controller", "GET", undefined, secret),
+    await ask("lab", "POST", "{}", secret),
+    await ask("lab", "POST", "{}", { mode: "no-cors", credentials: "include" }),
+    await ask("", "GET", undefined, {}),
   ];
+  const frame = document.body.appendChild(document.createElement("iframe"));
+  frame.src = "LINK";
+  await new Promise((done) => { frame.onload = done; });
+  // What is shown instead of a page that no other may frame belongs to nobody.
+  try { window.framed = frame.contentWindow.location.href; } catch { window.framed = "refused"; }
 })();
 </script>"""
 
@@ -269,7 +309,16 @@ def test_a_page_from_elsewhere_pairs_starts_and_ends_nothing(tmp_path: Path) -> 
             answers = _until(made, page, "window.answers ?? null")
             elsewhere.shutdown()
         # 0 is what a page is told of an answer that it may not read.
-        assert answers == ["unanswered", 0, 0, "unanswered", "unanswered"]
+        assert answers == [
+            "unanswered",
+            0,
+            0,
+            *["unanswered"] * 3,
+            0,
+            *["unanswered"] * 3,
+            0,
+            "unanswered",
+        ]
         assert "no device is paired" in host.devices().stdout
         assert "paired: " not in "".join(host.told)
         # The code is still good, for whoever reads it.

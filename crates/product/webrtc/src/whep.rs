@@ -339,9 +339,15 @@ mod tests {
             let request = ask(method, path, Some("Bearer c0rrect"));
             judge(&Request { origin, host: Some("game-box:8443"), ..request }, TOKEN)
         };
-        for (method, path) in
-            [("POST", PATH), ("POST", WATCH), ("POST", PAIR), ("DELETE", "/whep/x"), ("PUT", "/")]
-        {
+        for (method, path) in [
+            ("POST", PATH),
+            ("POST", WATCH),
+            ("POST", PAIR),
+            ("POST", LAB),
+            ("PUT", CONTROLLER),
+            ("DELETE", "/whep/x"),
+            ("PUT", "/"),
+        ] {
             for own in [None, Some("http://game-box:8443"), Some("https://Game-Box:8443")] {
                 let verdict = from(method, path, own);
                 assert!(!matches!(verdict, Verdict::Refuse(403, _)), "{method} {own:?}");

@@ -26,13 +26,17 @@ interface Parts {
   reports: Reports;
 }
 
+// As little delay as the network allows. Sound keeps what its receiver takes for jitter: with less it is broken up.
+function waitForNothing(receiver: RTCRtpReceiver): void {
+  if ("jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0;
+  if ("playoutDelayHint" in receiver) receiver.playoutDelayHint = 0;
+}
+
 function receive(connection: RTCPeerConnection, { screen, onVideo }: Watcher): void {
   const stream = new MediaStream();
   screen.element.srcObject = stream;
   connection.ontrack = ({ track, receiver }) => {
-    // As little delay as the network allows.
-    if ("jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0;
-    if ("playoutDelayHint" in receiver) receiver.playoutDelayHint = 0;
+    if (track.kind === "video") waitForNothing(receiver);
     // A video that is drawn elsewhere would hide the element's own.
     if (track.kind === "video" && !screen.isOwn(receiver)) return;
     for (const former of stream.getTracks()) if (former.kind === track.kind) stream.removeTrack(former);
