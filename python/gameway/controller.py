@@ -10,7 +10,7 @@ differ by an unknown offset. Sizes are bytes and rates bits per second on the wi
 
 Runs share one process, so keep state in the object, not in the module; the same calls must give the
 same targets, or a run cannot be repeated. Python is called for each frame and report: with a report
-every 50 ms, a run takes a quarter longer than with a controller of Rust; `on_sent`, once for each
+every 50 ms, a run takes a fifth longer than with a controller of Rust; `on_sent`, once for each
 packet, costs the most.
 """
 
@@ -66,8 +66,8 @@ class RateController:
     def on_capture(self, now_ns: int) -> None:
         """Hear that a frame is captured: it is encoded with the target of now.
 
-        This and `on_sent`, `on_frame_received` and `on_round_trip` are called only where a class
-        overrides them.
+        This and `on_sent`, `on_frame_received`, `on_round_trip` and `on_frame_interval` are called
+        only where a class overrides them.
         """
 
     def on_frame(self, now_ns: int, frame: Frame) -> None:
@@ -97,6 +97,13 @@ class RateController:
 
     def on_round_trip(self, now_ns: int, rtt_ns: int) -> None:
         """Hear of a round trip that RTCP's reports told, from receivers that send such."""
+
+    def on_frame_interval(self, now_ns: int, interval_ns: int) -> None:
+        """Hear that frames come at this interval from the next one on.
+
+        A stream whose `ladder` changes the frame rate tells it at each change, also where its first
+        level is not the full frame rate. Until then the interval is `limits.frame_interval_ns`.
+        """
 
     def on_timer(self, now_ns: int) -> None:
         """Act: the time that `next_timer` gave has come."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -167,6 +168,47 @@ def test_a_class_tells_its_state_and_hears_of_captures_and_probes(
     assert 260 <= last["captures"] <= 300
     assert last["half"] == 0.5
     assert probed[0] <= log.filter(pl.col("variable") == "probed")["value"].max() <= probed[1]
+
+
+FOLLOWING = """
+import gameway as gw
+
+class Following(gw.RateController):
+    def __init__(self, limits):
+        super().__init__(limits)
+        self.interval_ns = limits.frame_interval_ns
+        self.calls = 0
+        self.bitrate = 10e6
+
+    def on_frame_interval(self, now_ns, interval_ns):
+        assert interval_ns != self.interval_ns
+        self.interval_ns = interval_ns
+        self.calls += 1
+
+    def on_frame(self, now_ns, frame):
+        self.bitrate = 2e6 if 3_000_000_000 <= now_ns < 6_000_000_000 else 10e6
+
+    def observe(self):
+        return {"interval_ms": self.interval_ns / 1e6, "calls": self.calls}
+
+    def target(self):
+        return gw.Target(self.bitrate, pace_multiplier=1.25)
+"""
+
+
+def test_a_class_hears_of_a_changed_frame_interval(tmp_path: Path) -> None:
+    # Low content has 30 frames/s below 2.2 Mb/s (docs/picture-ladder.md). The frame rate falls half
+    # a second after the target fell to 2 Mb/s, and rises five seconds after the target rose.
+    experiment = written(tmp_path, FOLLOWING, "Following").with_overrides(
+        ["stream.game.ladder=frame-rate", "runs=1", "duration=14 s"]
+    )
+    results = gw.run(experiment, tmp_path / "out")
+    events = results.events().filter(pl.col("event") == "frame-rate").collect().sort("time_ns")
+    assert events["value"].to_list() == pytest.approx([60, 30, 60], rel=1e-6)
+    log = results.controller().collect().sort("time_ns")
+    intervals = log.filter(pl.col("variable") == "interval_ms")["value"]
+    assert [round(interval, 1) for interval, _ in groupby(intervals)] == [16.7, 33.3, 16.7]
+    assert log.filter(pl.col("variable") == "calls")["value"][-1] == 2
 
 
 def test_an_exception_ends_its_run_at_once_and_the_others_go_on(tmp_path: Path) -> None:

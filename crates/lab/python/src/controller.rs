@@ -50,6 +50,7 @@ struct Hears {
     captures: bool,
     frames_received: bool,
     round_trips: bool,
+    frame_intervals: bool,
 }
 
 impl Hears {
@@ -60,6 +61,7 @@ impl Hears {
             captures: has("on_capture")?,
             frames_received: has("on_frame_received")?,
             round_trips: has("on_round_trip")?,
+            frame_intervals: has("on_frame_interval")?,
         })
     }
 }
@@ -291,6 +293,17 @@ impl RateController for Controller {
                 let rtt = rtt.as_nanos();
                 self.tell("on_round_trip", |python| (now, rtt).into_pyobject(python));
             }
+            Notice::FrameInterval(interval) if self.hears.frame_intervals => {
+                let interval = interval.as_nanos();
+                self.tell("on_frame_interval", |python| (now, interval).into_pyobject(python));
+            }
+            // The class does not override the method.
+            Notice::Captured
+            | Notice::FrameReceived(_)
+            | Notice::RoundTrip(_)
+            | Notice::FrameInterval(_) => {}
+            // `Notice` is non-exhaustive, so other crates must have this arm. A class cannot hear a notice that is added later
+            // until it has a method here.
             _ => {}
         }
     }
