@@ -9,6 +9,7 @@ mod card;
 mod client;
 mod devices;
 mod doctor;
+mod game;
 mod host;
 mod https;
 mod play;

@@ -1,32 +1,24 @@
 //! The command that plays: a program on a screen of its own, and a host that streams it and takes the player's input.
 //!
-//! Without a command it is Freedoom in Crispy Doom where that is installed or root agrees to, else the built-in scene.
+//! Without a command it is the game of [`super::game`] if that can be played, else the built-in scene.
 
-use super::card;
-use super::host;
 use super::settings::{self, Setting, settings};
 use super::{Names, Refusal, exit_code, tell, unit};
-use crate::config::PictureSize;
+use super::{card, game, host};
 use crate::host::Stage;
 use crate::{HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
-use std::io::{BufRead, IsTerminal as _};
 use std::path::Path;
 
 /// The host's settings that play leaves as they are, or sets itself.
 const NOT: [&str; 4] = ["source", "fec", "recovery", "input"];
 /// What play sets itself is told of the option that names the screen.
 const SCREEN: &[Setting] = settings! { "source" => "screen", "input" => "screen" };
-/// The game that is played where no other is named: its program, its data, and what has both on Debian.
-pub(super) const GAME: &str = "/usr/games/crispy-doom";
-pub(super) const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
 /// The screen that the desktop's portal shares.
 const WAYLAND: &str = "wayland";
 /// The option of the Python package's `gameway play`, which calls this.
 const LAB: &str = "lab";
-pub(super) const PACKAGES: &str = "crispy-doom freedoom";
-const INSTALLER: &str = "/usr/bin/apt-get";
 
 /// The host's settings that have an option here, too.
 fn own_settings() -> Vec<Setting> {
@@ -38,8 +30,9 @@ pub(super) fn command(names: Names) -> Command {
         .about(
             "Play a program in a browser: on a screen and a sound server of its own, streamed with a congestion control that \
              keeps the queue short.\n\n\
-             Without a command it is Freedoom in Crispy Doom, which root is asked to install if it is not there, else the \
-             built-in scene. Ctrl-C ends all that it started. A program that crashes is started again.",
+             Without a command it is Freedoom in Crispy Doom. If it or what its screen and sound need is not installed, root is \
+             asked to install it. Where it cannot be played, the built-in scene is, and a note says why. Ctrl-C ends all that it \
+             started. A program that crashes is started again.",
         )
         .after_help(format!(
             "Example: {} --controller pudica supertuxkart\nNext: open the link in a browser.",
@@ -95,14 +88,18 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     unit::print(&matches, names.play, &words, matches.contains_id("screen"))?;
     let stage = match card::command(&matches, words.len())? {
         Some(card) => Some(card.stage(&mut config)?),
-        None => staged(&mut config, &matches)?,
+        None => staged(&mut config, names, &matches)?,
     };
     settings.extend_from_slice(SCREEN);
     host::serve(names, config, stage, &matches, &settings)
 }
 
 /// Sets what is played; the stage, if it is a program.
-fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>, Refusal> {
+fn staged(
+    config: &mut HostConfig,
+    names: Names,
+    matches: &ArgMatches,
+) -> Result<Option<Stage>, Refusal> {
     if let Some(display) = matches.get_one::<String>("screen") {
         config.source = match display.as_str() {
             WAYLAND => SourceConfig::Portal,
@@ -112,18 +109,28 @@ fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>
     }
     let given: Vec<OsString> =
         matches.get_many::<OsString>("program").into_iter().flatten().cloned().collect();
-    let is_there = || Path::new(GAME).exists() && Path::new(DATA).exists();
-    if given.is_empty() && !is_there() && may_install() {
-        install();
+    if given.is_empty() {
+        return Ok(staged_game(config, names));
     }
-    if given.is_empty() && !is_there() {
-        tell(&format!("note: the built-in scene is played; for a game: apt install {PACKAGES}"));
-        config.source = SourceConfig::Scene;
-        return Ok(None);
-    }
+    set_stage(config, |_| Ok(given)).map(Some)
+}
+
+/// Starts the stage with the default game. If the game cannot be played, sets the built-in scene and tells why.
+fn staged_game(config: &mut HostConfig, names: Names) -> Option<Stage> {
     let size = config.size;
-    let command = |folder: &Path| if given.is_empty() { game(size, folder) } else { Ok(given) };
-    set_stage(config, command).map(Some)
+    let stage = game::prepare(config.audio).and_then(|()| {
+        set_stage(config, |folder| game::command(size, folder)).map_err(|refusal| {
+            let why = refusal.told.trim_start_matches("error: ");
+            format!("{why}; `{}` says how to mend it", names.doctor)
+        })
+    });
+    let why = match stage {
+        Ok(stage) => return Some(stage),
+        Err(why) => why,
+    };
+    tell(&format!("note: the built-in scene is played: {why}"));
+    config.source = SourceConfig::Scene;
+    None
 }
 
 /// Starts a stage with this program and plays it.
@@ -138,46 +145,6 @@ pub(super) fn set_stage(
     Ok(stage)
 }
 
-/// Whether the game is to be installed: root is asked, if somebody is there to answer.
-fn may_install() -> bool {
-    let can = rustix::process::geteuid().is_root() && Path::new(INSTALLER).exists();
-    can && std::io::stdin().is_terminal() && agrees(&mut std::io::stdin().lock())
-}
-
-/// Whether the answer is yes.
-fn agrees(answers: &mut impl BufRead) -> bool {
-    tell(&format!("no game is installed. Install {PACKAGES} (some 60 MB)? [y/N]"));
-    let mut answer = String::new();
-    let read = answers.read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
-}
-
-/// What the installer says goes to the terminal; whether the game is there then is looked at again.
-fn install() {
-    let words = ["install", "--yes", "--no-install-recommends"].into_iter();
-    let done =
-        std::process::Command::new(INSTALLER).args(words.chain(PACKAGES.split(' '))).status();
-    match done {
-        Ok(status) if status.success() => {}
-        Ok(status) => tell(&format!("note: {INSTALLER}: {status}")),
-        Err(error) => tell(&format!("note: {INSTALLER}: {error}")),
-    }
-}
-
-/// Freedoom in a window as large as the screen, wide and drawn between the game's 35 steps a second. What it keeps of its own is as
-/// always: only how it draws is set.
-fn game(size: PictureSize, folder: &Path) -> std::io::Result<Vec<OsString>> {
-    let file = folder.join("crispy-doom.cfg");
-    let PictureSize { width, height } = size;
-    let settings = format!(
-        "show_endoom 0\nfullscreen 0\nwindow_width {width}\nwindow_height {height}\ninteger_scaling 0\n\
-         crispy_uncapped 1\ncrispy_hires 1\ncrispy_widescreen 1\nshow_diskicon 0\n"
-    );
-    std::fs::write(&file, settings)?;
-    let words = [GAME, "-iwad", DATA, "-nogui", "-extraconfig"].map(OsString::from);
-    Ok(words.into_iter().chain([file.into()]).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,13 +152,6 @@ mod tests {
     #[test]
     fn every_option_has_its_setting() {
         settings::assert_options(command(Names::PROGRAMS), &own_settings());
-    }
-
-    #[test]
-    fn only_yes_agrees() {
-        let answered = |text: &str| agrees(&mut text.as_bytes());
-        assert!(answered("y\n") && answered("Y\n") && answered("yes\n"));
-        assert!(!answered("\n") && !answered("") && !answered("n\n") && !answered("yikes\n"));
     }
 
     #[test]

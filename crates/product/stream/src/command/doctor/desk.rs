@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::command::Names;
-use crate::command::play::{DATA, GAME, PACKAGES};
+use crate::command::game::{DATA, GAME, PACKAGES};
 use crate::host::sound::{BLOCK, PULSE_DEVICE, RATE};
 use gameway_codec::audio::{self, AudioSource, PulseMonitor};
 use gameway_codec::capture::{self, Source};
