@@ -45,7 +45,7 @@ _MISPLACED = 0.01
 _SAME_PLACE = 0.5
 _SHORT = 1.5
 """Intervals up to so many times the tenth shortest of a hundred are those of frames in a row."""
-_MOST_DENOMINATOR = 1001
+_MAX_DENOMINATOR = 1001
 
 Times = np.typing.NDArray[np.int64]
 
@@ -122,7 +122,7 @@ def _snapped(measured: Fraction) -> Fraction:
     nearest = min(COMMON_FRAME_RATES, key=lambda rate: abs(rate - measured))
     if abs(nearest - measured) <= _SNAP_RELATIVE * nearest:
         return nearest
-    return measured.limit_denominator(_MOST_DENOMINATOR)
+    return measured.limit_denominator(_MAX_DENOMINATOR)
 
 
 def _even_rate(times: Times) -> Fraction | None:

@@ -32,6 +32,7 @@ use std::io;
 
 /// Why a download cannot be, or ended too early.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DownloadError {
     /// A field of the configuration that is wrong.
     #[error("{field}: {why}")]

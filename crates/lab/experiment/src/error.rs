@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Why a run cannot be done; the message names the field and what is allowed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// The specification does not make sense.
     #[error("{field}: {why}")]

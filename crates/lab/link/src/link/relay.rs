@@ -42,6 +42,7 @@ const PART: &str = "link";
 
 /// Why a link stopped.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LinkError {
     /// Its configuration cannot be done.
     #[error(transparent)]
