@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// Why a controller cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ControllerError {
     /// There is none of this name; which there are.
     #[error("{}", .0.why)]

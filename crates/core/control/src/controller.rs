@@ -135,7 +135,7 @@ pub struct FeedbackBatch<'a> {
 }
 
 impl<'a> FeedbackBatch<'a> {
-    /// These reports, made at that time, after which so much is in flight.
+    /// These reports, made at that time, after which `in_flight` bytes are in flight.
     #[must_use]
     pub const fn new(
         reports: &'a [PacketReport],

@@ -29,7 +29,7 @@ pub(crate) struct LossShare {
 }
 
 impl LossShare {
-    /// So many packets were reported, of which so many are lost; gives a figure if one is due.
+    /// `reported` packets were reported, of which `lost` are lost; gives a figure if one is due.
     pub(crate) fn on_packets(&mut self, now: Instant, lost: u64, reported: u64) -> Option<f64> {
         self.lost += lost;
         self.reported += reported;

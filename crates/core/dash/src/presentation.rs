@@ -68,7 +68,7 @@ pub enum PresentationError {
 }
 
 impl Presentation {
-    /// A video of so many segments of this length; endless without a number.
+    /// A video with this number of segments of this length; endless without a number.
     ///
     /// # Errors
     /// If a length, number or size is zero, or sizes do not fit the ladder.

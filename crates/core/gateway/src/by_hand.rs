@@ -66,7 +66,7 @@ impl<G: Gateway, const FLOWS: usize> ByHand<G, FLOWS> {
         Instant::ZERO + Duration::from_millis(self.now + after)
     }
 
-    /// A period in which each download has a burst of so many segments; gives the windows that their servers are told.
+    /// A period in which each download has a burst of this number of segments; gives the windows that their servers are told.
     pub fn period(&mut self, bursts: [u32; FLOWS]) -> [u16; FLOWS] {
         let mut told = [u16::MAX; FLOWS];
         for (flow, count) in bursts.into_iter().enumerate() {

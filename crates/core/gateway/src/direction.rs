@@ -358,7 +358,7 @@ impl<S> Direction<S> {
         1 << self.shift.min()
     }
 
-    /// The window that its sender was told last, in bytes if the shift is known, else at least so many.
+    /// The window that its sender was told last, in bytes. If the shift is not known, it is a lower bound.
     #[must_use]
     pub fn told(&self) -> Option<u64> {
         self.told.map(|told| u64::from(told.written) << self.shift.min())

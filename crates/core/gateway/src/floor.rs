@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | noise | the mean difference of two waits that follow, by 1/16 | RFC 3550 section 6.4.1 (jitter) |
 //! | a difference counts as at most | four times the noise and 2 ms | ours: a queue that builds up is no noise |
-//! | two waits differ by at most | three times the noise | ours: so much may what comes be bunched |
+//! | two waits differ by at most | three times the noise | ours: what comes may be bunched by that |
 //! | `n` | such that three times the noise of the mean is 4 ms, 1 to 16 | ours: three deviations; the noise of a mean is less by the root of `n` |
 //! | the mean is from the last wait | at most three times the noise | ours: a link that has slowed down does not wait for the mean, nor does a queue that has drained |
 //! | the floor rises where nothing can wait | by 1/16 | ours |

@@ -151,7 +151,7 @@ impl<S: Default> Default for FlowTable<S> {
 }
 
 impl<S: Default> FlowTable<S> {
-    /// An empty table for so many connections, at least one.
+    /// An empty table for `max` connections, at least one.
     #[must_use]
     pub fn with_capacity(max: usize) -> Self {
         Self { connections: LruMap::new(max), loops: Loops::Smallest }

@@ -7,8 +7,8 @@
 //! are on their way. `C` is measured as frames are, so that short ones make the round longer and thereby the next ones
 //! fuller, up to the longest that a frame may take.
 //!
-//! Source: Høiland-Jørgensen et al., "Ending the Anomaly", USENIX ATC 2017, section 2.2 (equations 1 to 5: what a frame of
-//! so many packets carries); IEEE 802.11-2016.
+//! Source: Høiland-Jørgensen et al., "Ending the Anomaly", USENIX ATC 2017, section 2.2 (equations 1 to 5: what a frame
+//! with a given number of packets carries); IEEE 802.11-2016.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -60,7 +60,7 @@ impl Frames {
         self.waited
     }
 
-    /// A period has ended in which so much left, after waiting so long at the longest.
+    /// A period has ended in which `left` bytes were sent; the longest wait was `wait`.
     pub(crate) fn on_period(&mut self, now: Instant, left: Bytes, wait: Duration) {
         let span = now.saturating_since(self.last).as_secs_f64();
         self.last = now;
@@ -125,7 +125,7 @@ mod tests {
         table
     }
 
-    /// Periods of 20 ms up to a time, in each of which so much leaves.
+    /// Periods of 20 ms from `from` to `to`, in each of which `bytes` bytes leave.
     fn play(frames: &mut Frames, from: i64, to: i64, bytes: u64, wait: i64) {
         for end in (from + 20..=to).step_by(20) {
             frames.on_period(at(end), Bytes::new(bytes), Duration::from_millis(wait));

@@ -85,7 +85,7 @@ impl Home {
         Self { fixed_rate: rate, ..self }
     }
 
-    /// Whether the home sends so much that it may wait there.
+    /// Whether the home sends at a rate at which packets may wait there.
     #[must_use]
     pub fn sends_out(&self) -> bool {
         self.way_out.is_some() && self.ways.sends()

@@ -158,7 +158,7 @@ pub trait Gateway {
     /// A shaper is its own, too, in which what the home sends waits, and echo requests go first.
     fn guard_way_out(&mut self) {}
 
-    /// So much has left that one since the last call.
+    /// This number of bytes has left that queue since the last call.
     fn on_left_home(&mut self, _now: Instant, _size: Bytes) {}
 
     /// The rate that it is to have from now on; as of [`Self::shaped_rate`].

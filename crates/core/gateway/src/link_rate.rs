@@ -10,7 +10,7 @@
 //! until packets wait again: a link that doubles is found in about a second, and one that stays the same is overrun by 1 or 2 %.
 //!
 //! Whether it is a queue is tried by that: if what comes follows the shaper down and what waits stays, the path has become longer,
-//! or what is measured is jitter. Then the rate is again what it was, and so much is taken off from then on (module `floor`).
+//! or what is measured is jitter. Then the rate is again what it was, and this wait is taken off from then on (module `floor`).
 //!
 //! A link whose rate changes from moment to moment (cellular) cannot be followed: the shaper would have what the link had a moment
 //! ago. Its variation `v` is the part of the rate by which two moments that follow differ. The target grows with it, the cut is
@@ -157,7 +157,7 @@ impl LinkRate {
         self.came.rate(now, round.saturating_add(BETWEEN))
     }
 
-    /// A period has ended: so much came from in front, packets waited so long there (`None`: nobody told), and the
+    /// A period has ended: `came` bytes came from in front, packets waited there for `wait` (`None`: nobody told), and the
     /// longest RTT is `round`.
     pub fn end_period(
         &mut self,

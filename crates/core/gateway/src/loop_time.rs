@@ -44,7 +44,7 @@ impl Smallest {
         self.current = self.current.into_iter().chain([sample]).min();
     }
 
-    /// What was remembered is longer by so much.
+    /// Remembered times become longer by `by`.
     pub fn raise(&mut self, by: Duration) {
         for known in [&mut self.current, &mut self.before].into_iter().flatten() {
             *known = known.saturating_add(by);

@@ -53,7 +53,7 @@ pub struct LruMap<K, V> {
 }
 
 impl<K: Ord + Copy, V> LruMap<K, V> {
-    /// An empty table for so many, at least one.
+    /// An empty table for `max` entries, at least one.
     #[must_use]
     pub const fn new(max: usize) -> Self {
         let list = List { oldest: None, newest: None };

@@ -54,7 +54,7 @@ impl OneWay {
     }
 }
 
-/// The tick of a clock that went on by so many in a time, if that can be told.
+/// The tick of a clock that advanced by `ticks` in the time `passed`, if that can be told.
 fn tick_of(passed: Duration, ticks: i32) -> Option<Duration> {
     if passed < KNOWN_AFTER || ticks <= 0 {
         return None;

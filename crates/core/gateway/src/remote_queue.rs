@@ -17,7 +17,7 @@
 //! | connections of TCP and pings | 1024 | as in [`crate::FlowTable`] |
 //! | connections whose spin bit is read | 256 | ours: 80 kB; of a full table those go first that do not spin |
 //! | longest pause of a loop that counts | half of it | ours: where nothing comes for so long there is no queue, but a server that thinks |
-//! | pauses that are remembered | 64 of 2 ms or more | ours: 128 ms at the least, and a loop with so many counts |
+//! | pauses that are remembered | 64 of 2 ms or more | ours: 128 ms at the least, and a loop with that number counts |
 //! | the home sends, if a segment of it had | 500 B in the last second | ours: what is smaller asks for something |
 //! | or two datagrams of a connection that follow within | 20 ms | ours: one of that size may look for a path's largest, which is one in an RTT (RFC 9000 section 14.3, RFC 8899 section 3) |
 //! | memory of the smallest loop | 5 to 10 min | RFC 6817 section 4.2 (BASE_HISTORY: 10 intervals of a minute). A gateway that leaves 5 ms in the queue would take them for the path after a shorter one |
@@ -44,7 +44,7 @@ const MAX_CONNECTIONS: usize = 1024;
 const BETWEEN_LARGE: Duration = Duration::from_millis(20);
 const MAX_SPINNING: usize = 256;
 const MEMORY: Duration = Duration::from_secs(300);
-/// A loop counts if the longest pause of all data within it is no larger than its part of so many.
+/// A loop counts if the longest pause of all data within it is no longer than the loop divided by this.
 const PAUSES_PER_LOOP: i64 = 2;
 const FILTER: usize = 4;
 /// For so long the wait of the other connections is what a new one finds.
@@ -436,7 +436,7 @@ impl RemoteQueue {
         self.longest_path
     }
 
-    /// So much of what waits is no queue: paths are longer than they were.
+    /// Paths are longer than they were by `by`: that part of the measured wait is no queue.
     pub fn lengthen_paths(&mut self, by: Duration) {
         let all = all_loops(&mut self.downloads, &mut self.spinning);
         all.for_each(|loops| loops.smallest.raise(by));

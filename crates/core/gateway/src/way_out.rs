@@ -57,7 +57,7 @@ impl WayOut {
         }
     }
 
-    /// So much has left the gateway's own queue towards the provider since the last call.
+    /// `size` bytes have left the gateway's own queue towards the provider since the last call.
     pub fn on_left(&mut self, now: Instant, size: Bytes) {
         let [_, last] = self.totals;
         self.totals = [last, (now, last.1 + size.as_f64())];

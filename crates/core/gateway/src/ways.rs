@@ -93,7 +93,7 @@ impl Default for Ways {
 }
 
 impl Ways {
-    /// Whether the home sends so much that it may wait.
+    /// Whether the home sends at a rate at which packets may wait.
     pub const fn sends(&self) -> bool {
         self.second.sends
     }

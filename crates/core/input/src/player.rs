@@ -100,13 +100,13 @@ impl Player {
         self.pointer.place = Some(place);
     }
 
-    /// The mouse moved by so many pixels.
+    /// The mouse moved by this number of pixels.
     pub fn move_by(&mut self, by: (i32, i32)) {
         self.pointer.moved = sum(self.pointer.moved, by);
         self.has_motion |= by != (0, 0);
     }
 
-    /// The wheel turned by so many 1/120 of a notch.
+    /// The wheel turned by this amount, in 1/120 of a notch.
     pub fn turn(&mut self, by: (i32, i32)) {
         self.pointer.turned = sum(self.pointer.turned, by);
         self.has_motion |= by != (0, 0);

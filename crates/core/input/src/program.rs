@@ -31,9 +31,9 @@ pub enum Action {
     Release(Switch),
     /// The pointer goes to this place, each side of the screen from 0 to 65535.
     MoveTo(u16, u16),
-    /// The mouse moves by so many pixels to the right and down.
+    /// The mouse moves by these numbers of pixels to the right and down.
     MoveBy(i32, i32),
-    /// The wheel turns by so many 1/120 of a notch to the right and down.
+    /// The wheel turns by these amounts, in 1/120 of a notch, to the right and down.
     Turn(i32, i32),
     /// This is typed, whatever the layout.
     Type(char),

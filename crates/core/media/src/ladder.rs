@@ -37,7 +37,7 @@ use gameway_units::{Content, Duration, Instant, Ladder as Follows, Rate};
 
 /// Sizes of a picture, in twelfths of the display's width and height.
 const SIZES: [u8; 4] = [12, 8, 6, 4];
-/// One frame interval of the source, or so many.
+/// Time from frame to frame, in frame intervals of the source.
 const INTERVALS: [u8; 3] = [1, 2, 3];
 const RATES_BPS: [f64; 8] = [0.5e6, 1e6, 2e6, 3.5e6, 6e6, 10e6, 17e6, 30e6];
 /// VMAF of each content, of each size, at each of these rates.

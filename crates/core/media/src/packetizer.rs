@@ -29,7 +29,7 @@ pub const MAX_TRAIN_PACKETS: u16 = 2 * MAX_MEDIA_PACKETS;
 
 const PPM: u64 = 1_000_000;
 
-/// How many repair packets protect so many media packets: the share of them, rounded up.
+/// The number of repair packets of `media` media packets: this share of them, rounded up.
 #[must_use]
 pub fn repair_packets(media: u64, share: Ratio) -> u64 {
     (media * share.as_ppm().min(PPM)).div_ceil(PPM)
@@ -57,7 +57,7 @@ impl Overhead {
         Self { packet, repair, payload, again: Bytes::ZERO }
     }
 
-    /// The same where a packet that is sent again has so much more, for which payloads leave room if there is an MTU.
+    /// The same where a packet is larger by `again` when it is sent again. Payloads leave room for that if there is an MTU.
     #[must_use]
     pub fn with_again(self, again: Bytes, mtu: Option<Bytes>) -> Self {
         let room = |mtu: Bytes| mtu.saturating_sub(self.packet + self.repair.max(again));
@@ -87,9 +87,9 @@ pub struct PacketPlan {
 /// The payloads of a frame's packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Cut {
-    /// So many bytes in so many media packets, whose sizes differ by one byte at most, and repair of the largest.
+    /// `payload` bytes in `media` packets, whose sizes differ by one byte at most, and repair packets of the largest size.
     Even { payload: u64, media: u16, repair: u16 },
-    /// As an encoder's units are to be cut, and what is coded of them; so many of them media.
+    /// As an encoder's units are to be cut, and what is coded of them; `media` of them are media packets.
     Given { payloads: Box<[u16]>, media: u16 },
 }
 
@@ -255,7 +255,7 @@ fn sum(payloads: &[u16]) -> u64 {
     payloads.iter().map(|&size| u64::from(size)).sum()
 }
 
-/// How much payload fits a frame whose packets may take so many bytes on the wire.
+/// The payload of a frame whose packets may take this number of bytes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameBudget {
     /// Bytes on the wire that the frame may take.
@@ -272,7 +272,7 @@ impl FrameBudget {
     #[must_use]
     pub fn payload(&self) -> Bytes {
         let full = (self.overhead.payload + self.overhead.packet).get();
-        // So many full packets and their repair take all the budget: a bound on the count from above,
+        // This number of full packets and their repair take all the budget: a bound on the count from above,
         // which the rounding of the repair count lowers by one or two.
         let packets = (self.wire.get() / full).min(u64::from(MAX_TRAIN_PACKETS)) + 1;
         let max = packets * PPM / (PPM + self.repair_share.as_ppm().min(PPM)) + 1;
@@ -285,7 +285,7 @@ impl FrameBudget {
         Bytes::new(counts.into_iter().find_map(fits).unwrap_or(1))
     }
 
-    /// The payload that fits with exactly so many media packets.
+    /// The payload that fits into exactly `media` media packets.
     fn payload_in(&self, media: u64) -> u64 {
         let repair = repair_packets(media, self.repair_share);
         let packets = media + repair;

@@ -144,7 +144,7 @@ impl Playout {
         self.can_refer(back).then(|| FrameId(self.next.0 - back))
     }
 
-    /// Whether the frame so many before the next one was shown.
+    /// Whether the frame `back` frames before the next one was shown.
     fn can_refer(&self, back: u64) -> bool {
         (1..=64).contains(&back) && self.shown >> (back - 1) & 1 == 1
     }

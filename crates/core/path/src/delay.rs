@@ -48,7 +48,7 @@ pub struct MeasuredDelays {
 }
 
 impl MeasuredDelays {
-    /// Of buckets with low edge, high edge and count, met so many times; `None` if they count nothing, or an edge is negative or above
+    /// Of buckets with low edge, high edge and count of delays; `None` if they count nothing, or an edge is negative or above
     /// the other.
     #[must_use]
     pub fn new(

@@ -3,8 +3,8 @@
 //!
 //! Source: Linux, `net/sched/sch_netem.c` (`netem_enqueue`, `get_crandom`), tc-netem(8). Model: of the packets that
 //! are not lost, one is duplicated with a probability, and each copy is then displaced with another. A displaced
-//! packet is not delayed at all, as in netem, or arrives earlier or later by a time that is given. With a `gap` only
-//! each so many packets may be displaced: after one that was, `gap` - 1 are not.
+//! packet is not delayed at all, as in netem, or arrives earlier or later by a time that is given. With a `gap` at most
+//! one packet in `gap` is displaced: after one that was, `gap` - 1 are not.
 //!
 //! Draws may be correlated: each is 1 - ρ of a new uniform variable and ρ of the draw before. As netem does it, this
 //! narrows their distribution, so that the share of packets is the probability only where ρ is 0.
@@ -73,9 +73,9 @@ pub enum Displacement {
     None,
     /// It is not delayed at all.
     AtOnce,
-    /// It arrives so much earlier, but not before it was sent.
+    /// It arrives earlier by this time, but not before it was sent.
     Earlier(Duration),
-    /// It arrives so much later.
+    /// It arrives later by this time.
     Later(Duration),
 }
 
@@ -84,7 +84,7 @@ pub enum Displacement {
 pub struct ReorderModel {
     /// How often, of the packets that may be.
     pub chance: Chance,
-    /// Each so many packets one may be, from 1.
+    /// At most one packet in this number of packets is displaced, from 1.
     pub gap: u32,
     /// Where to.
     pub displacement: Displacement,

@@ -146,7 +146,7 @@ impl Link {
         left.map(|left| self.capacity.resume(left) + since)
     }
 
-    /// The capacity by which a queue of so many milliseconds or BDPs is sized: the one in force at
+    /// The capacity by which a queue given in milliseconds or BDPs is sized: the one in force at
     /// `now`; of a trace, its mean.
     #[must_use]
     pub fn nominal_capacity(&self, now: Instant) -> Rate {
@@ -202,7 +202,7 @@ impl Link {
 }
 
 impl Capacity {
-    /// When so many nanobits have left that begin to leave at zero.
+    /// The time by which `left` nanobits have been sent, if sending begins at zero.
     fn resume(&mut self, left: u128) -> Instant {
         match self {
             Self::Constant(rate) => {
@@ -214,7 +214,7 @@ impl Capacity {
         }
     }
 
-    /// What of so many nanobits, the last that were transmitted, from `start` on, leaves before `until`.
+    /// The part of the last `whole` nanobits, which were transmitted from `start` on, that leaves before `until`.
     fn sent(&self, start: Instant, whole: u128, until: Instant) -> u128 {
         match self {
             Self::Trace(cursor) => nanobits(cursor.sent_before(until, bytes_of(whole))).min(whole),

@@ -60,7 +60,7 @@ impl<'a> Segments<'a> {
         self.transmit_nanobits(nanobits(size))
     }
 
-    /// The same of so many bits times nanoseconds.
+    /// The same of an amount in nanobits (bits times nanoseconds).
     pub fn transmit_nanobits(mut self, mut left: u128) -> Instant {
         loop {
             let (rate, end) = self.current();

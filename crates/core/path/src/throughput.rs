@@ -9,14 +9,14 @@ use crate::segments::Segments;
 use gameway_units::{Duration, Instant, Rate};
 use std::sync::Arc;
 
-/// A line may have so many columns.
+/// The most columns that a line may have.
 const MAX_COLUMNS: usize = 1000;
 /// Ten years: times of a clock since 1970 are taken from the first, and a longer span is a mistake.
 const MAX_SECS: f64 = 3.2e8;
 /// A packet of 1500 B leaves within 12 s of rates, so within 12 000 repetitions.
 const MIN_MEAN: Rate = Rate::from_kbps(1);
 const MIN_PERIOD: Duration = Duration::from_millis(1);
-/// So much of a line's text is quoted in an error.
+/// Characters of a line that an error quotes.
 const QUOTED: usize = 40;
 
 /// Which columns a table has time and rate in, and what they count.

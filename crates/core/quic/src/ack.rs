@@ -35,7 +35,7 @@ const FRAME_TYPE: u32 = 1;
 /// When the receiver acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckPolicy {
-    /// After so many packets; other than 2 is what the extension for ACK frequency asks for.
+    /// After this number of packets; other than 2 is what the extension for ACK frequency asks for.
     pub packets: u32,
     /// At the latest so long after a packet.
     pub max_delay: Duration,

@@ -76,7 +76,7 @@ impl RttEstimator {
         self.smoothed + (self.deviation * 4).max(GRANULARITY)
     }
 
-    /// The probe time-out after so many of them in a row.
+    /// The probe timeout after `in_a_row` probe timeouts in a row.
     pub(crate) fn probe_timeout(&self, in_a_row: u32) -> Duration {
         (self.undelayed() + self.max_ack_delay) * (1 << in_a_row.min(MAX_BACKOFF))
     }

@@ -13,7 +13,7 @@
 //! | before any packet | 0.1 % of 500 packets, independent | what a path has that nobody complains of; gone after a second |
 //! | what follows a loss | independent of it for 2 losses, before any is known | one loss says nothing of bursts |
 //! | packets that wait for the fate of one before | as many as the sender's history keeps | of a packet that it forgot nothing is told |
-//! | most | 3/4 | where so much is lost no plan helps |
+//! | most | 3/4 | at higher loss no plan helps |
 
 use crate::history::MAX_PACKETS;
 use gameway_control::PacketReport;
@@ -81,7 +81,7 @@ impl Chain {
         }
     }
 
-    /// With what probability so many packets were lost.
+    /// The probability of each number of lost packets.
     pub(crate) fn losses(&self) -> Vec<f64> {
         self.received.iter().zip(&self.lost).map(|(received, lost)| received + lost).collect()
     }

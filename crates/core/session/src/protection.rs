@@ -54,8 +54,8 @@ impl Protection {
         self.losses.on_reports(reports);
     }
 
-    /// Repair packets per media packet for a frame that may have about so many of both; `round_trip` is there if packets are sent
-    /// again.
+    /// Repair packets per media packet for a frame that may have about `packets` packets, repair packets included. `round_trip` is
+    /// given if lost packets are sent again.
     pub(crate) fn share(
         &mut self,
         frame: FrameId,
@@ -77,9 +77,9 @@ impl Protection {
         Ratio::from_ppm((first as u64 * 2).saturating_sub(1) * 500_000 / media as u64)
     }
 
-    /// How often a packet beside the frames, which nobody asks for, is sent beyond the first time: as often as makes all of them
-    /// lost in no more than the share that may be late. They are so far apart that they are lost independently.
-    pub(crate) fn copies(&self) -> usize {
+    /// The number of copies of an audio packet, which no receiver asks for again: the fewest with which the packet and all copies
+    /// are lost in no more than the share of frames that may be late. They are so far apart that they are lost independently.
+    pub(crate) fn audio_copies(&self) -> usize {
         let loss = self.losses.model().loss;
         let mut all_lost = loss;
         let mut copies = 0;
@@ -90,7 +90,7 @@ impl Protection {
         copies
     }
 
-    /// How to send so many packets of a frame again that left so long ago.
+    /// How to send `missing` lost packets of a frame again, which were first sent `age` ago.
     pub(crate) fn again(
         &self,
         frame: FrameId,
@@ -227,12 +227,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beside_the_frames_is_sent_so_often_that_all_are_seldom_lost() {
+    fn audio_packets_have_as_many_copies_as_make_the_loss_of_all_rare() {
         let copies = |loss: u64| {
             let mut protection = protection(None);
             let reports = (0..20_000).map(|number| report(number, number % 1_000 < loss));
             protection.on_reports(&reports.collect::<Vec<_>>());
-            protection.copies()
+            protection.audio_copies()
         };
         assert_eq!([0, 2, 20, 50, 200, 500].map(copies), [0, 1, 1, 2, 3, 3]);
     }

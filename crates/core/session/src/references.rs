@@ -18,7 +18,7 @@ pub(crate) struct References {
 const _: () = assert!(MAX_BACK as u32 == u16::BITS);
 
 impl References {
-    /// A frame was encoded, which refers so many back unless it is a key frame.
+    /// A frame was encoded. It refers to the frame `back` frames before it, unless it is a key frame.
     pub(crate) fn on_encoded(&mut self, frame: FrameId, key_frame: bool, back: u8) {
         let passed_over = u32::from(back.saturating_sub(1));
         let kept = if key_frame { 0 } else { self.usable & u16::MAX.unbounded_shl(passed_over) };

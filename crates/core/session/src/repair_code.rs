@@ -25,7 +25,7 @@ impl RepairCode {
         }
     }
 
-    /// With what probability so many losses among a frame's packets leave it whole, wherever they are.
+    /// The probability that a frame can be repaired after `losses` of its packets were lost, at random places.
     pub(crate) fn mends(self, losses: usize, repair: usize, packets: usize) -> f64 {
         match self {
             _ if losses == 0 => 1.0,

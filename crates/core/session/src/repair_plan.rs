@@ -74,7 +74,8 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// How often each of so many missing packets is sent when there is time for so many rounds, this one included.
+    /// The number of copies of each missing packet that are sent now, where `missing` packets are missing and there is time for
+    /// `rounds` rounds, this one included.
     pub(crate) fn copies(&self, rounds: usize, missing: usize) -> u8 {
         let Some(by_missing) = self.copies.get(rounds.min(self.copies.len() - 1)) else { return 1 };
         by_missing.get(missing).or(by_missing.last()).copied().unwrap_or(1)
@@ -138,9 +139,9 @@ struct Round {
 
 /// What can be lost of a frame and of what is sent again.
 struct Chances {
-    /// For each number of repair packets, with what probability so many packets of the frame are missing.
+    /// For each number of repair packets and of packets missing, the probability that the frame misses that number of packets.
     missing: Vec<Vec<f64>>,
-    /// For each number of packets missing and of copies, from one, with what probability so many of them are lost with all copies.
+    /// For each number of packets missing and of copies, from one, the probability of each number of packets lost with all copies.
     lost: Vec<Vec<Vec<f64>>>,
 }
 
@@ -189,7 +190,7 @@ fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
     all
 }
 
-/// With what probability so many packets of a frame are missing, where so many may be lost.
+/// The probability of each number of missing packets up to `max`; `lost` has the probability of each number of lost packets.
 fn missing(code: RepairCode, lost: &[f64], repair: usize, packets: usize, max: usize) -> Vec<f64> {
     let mut missing = vec![0.0; max + 1];
     for (losses, chance) in lost.iter().enumerate() {
@@ -201,7 +202,7 @@ fn missing(code: RepairCode, lost: &[f64], repair: usize, packets: usize, max: u
     missing
 }
 
-/// The best policy where a frame that is late costs so much.
+/// The best policy where a late frame costs `price`, in packets.
 fn policy(situation: &Situation, chances: &Chances, price: f64) -> Policy {
     let counts = chances.lost.len();
     let late: Vec<f64> = (0..counts).map(|missing| f64::from(u8::from(missing > 0))).collect();

@@ -61,7 +61,7 @@ impl RepeatBudget {
         }
     }
 
-    /// What the next frame, of so many bytes, gives up.
+    /// The bytes that the next frame gives up, whose size is `frame`.
     pub(crate) fn take(&mut self, now: Instant, frame: Bytes) -> Bytes {
         match self {
             Self::Owed(owed) => {

@@ -79,7 +79,7 @@ pub(crate) struct Resend {
 }
 
 impl Resend {
-    /// For a stream with this time from frame to frame, whose packets have so much more when they are sent again.
+    /// For a stream with this frame interval, whose packets are larger by `again` when they are sent again.
     pub(crate) fn new(
         frame_interval: Duration,
         again: Bytes,
@@ -319,7 +319,7 @@ impl Resend {
         broken
     }
 
-    /// What the next frame, of so many bytes, gives up for what was sent again.
+    /// The bytes that the next frame, whose size is `frame`, gives up for packets that were sent again.
     pub(crate) fn take_owed(&mut self, now: Instant, frame: Bytes) -> Bytes {
         self.budget.take(now, frame)
     }

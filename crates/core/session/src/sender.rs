@@ -306,19 +306,20 @@ impl Sender {
         packet
     }
 
-    /// How often what leaves beside the frames is to be sent again with what follows it, by the losses and what repair is to reach.
+    /// The number of copies of each audio packet that are to be sent after the packet itself. It is planned from the measured
+    /// loss and the goal of repair. It is 0 unless repair is planned (`fec`, `adaptive`).
     #[must_use]
-    pub fn copies_beside(&self) -> usize {
-        self.protection.as_ref().map_or(0, Protection::copies)
+    pub fn audio_copies(&self) -> usize {
+        self.protection.as_ref().map_or(0, Protection::audio_copies)
     }
 
-    /// So much leaves beside the frames from now on.
-    pub fn set_beside(&mut self, beside: Rate) {
-        self.config.beside = beside;
+    /// Reserves this rate of the target bitrate for audio from now on; frames get the rest. It is a rate on the wire, with
+    /// headers.
+    pub fn set_reserved_rate(&mut self, reserved_rate: Rate) {
+        self.config.reserved_rate = reserved_rate;
     }
 
-    /// A packet beside the frames leaves now, ahead of all that waits; it is not among the packets that reports tell
-    /// of.
+    /// An audio packet is sent now, ahead of all packets in the pacer. Feedback does not report it.
     pub fn pass(&mut self, now: Instant, size: Bytes) {
         self.pacer.pass(now, size);
     }

@@ -19,7 +19,7 @@ pub struct SenderConfig {
     pub recovery: Recovery,
     /// What the receiver can do with repair packets.
     pub code: RepairCode,
-    /// While so many frames wait in the pacer, frames are skipped.
+    /// While this number of frames wait in the pacer, frames are skipped.
     pub max_waiting_frames: usize,
     /// What packets cost beside what they carry.
     pub overhead: Overhead,
@@ -30,8 +30,8 @@ pub struct SenderConfig {
     pub key_frame_on_loss: bool,
     /// By what size and frame rate of the picture follow the bitrate, if they do.
     pub ladder: Option<LadderConfig>,
-    /// What leaves beside the frames, on the wire, and is part of the controller's target: sound.
-    pub beside: Rate,
+    /// The rate that is reserved for audio, on the wire. It is part of the controller's target bitrate, and frames get the rest.
+    pub reserved_rate: Rate,
     /// The rate to which a circuit breaker lets the stream fall; `None` for no circuit breaker.
     pub circuit_breaker: Option<Rate>,
 }
@@ -52,7 +52,7 @@ impl SenderConfig {
             padding: MAX_PAYLOAD,
             key_frame_on_loss: false,
             ladder: None,
-            beside: Rate::ZERO,
+            reserved_rate: Rate::ZERO,
             circuit_breaker: None,
         }
     }

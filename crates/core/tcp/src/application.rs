@@ -114,7 +114,7 @@ impl Writer {
         }
     }
 
-    /// So much more exists.
+    /// `amount` more bytes were written.
     pub(crate) fn add(&mut self, amount: u64) {
         self.written = self.written.saturating_add(amount).min(self.limit());
     }

@@ -92,7 +92,7 @@ impl DeliveryRate {
         self.app_limited_until.is_some()
     }
 
-    /// So many bytes more are known to have arrived.
+    /// `bytes` more bytes are known to have arrived.
     pub fn on_delivered(&mut self, now: Instant, bytes: u64) {
         self.delivered += bytes;
         self.delivered_time = now;

@@ -24,7 +24,7 @@ const RTT_SHIFT: u32 = 9;
 pub struct Burst {
     /// As many segments as the rate sends in this time.
     pub time: Duration,
-    /// At least so many.
+    /// The least number of segments.
     pub min_segments: u32,
 }
 
@@ -64,7 +64,7 @@ impl Pacer {
         self.next
     }
 
-    /// A burst of so many segments begins to leave.
+    /// A burst of `segments` segments begins to leave.
     pub fn on_burst(&mut self, now: Instant, segments: u32) {
         self.paced = self.segments.saturating_add(segments) > UNPACED_SEGMENTS;
         self.credit = now.saturating_since(self.next);

@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(prr.window(), 10);
     }
 
-    /// So many losses that the flight is below target: conserve packets, grow only on safe ACKs.
+    /// The losses are so many that the flight is below target: conserve packets, grow only on safe ACKs.
     #[test]
     fn heavy_loss_conserves_packets_unless_acks_are_safe() {
         let mut prr = ProportionalRateReduction::start(20);

@@ -37,7 +37,7 @@ const SK_BUFF: u64 = 256;
 const HEADERS: u64 = 40;
 /// Of them the MSS knows nothing yet when the first window is told.
 const TIMESTAMPS: u64 = 12;
-/// Linux counts the share of payload in so many parts (`TCP_RMEM_TO_WIN_SCALE`).
+/// Linux counts the share of payload in 1/256 (`TCP_RMEM_TO_WIN_SCALE`).
 const PARTS: u64 = 256;
 const MAX_UNSCALED: u64 = 65_535;
 /// Of a window's 16 those that Linux uses for the size of the largest buffer (`tcp_select_initial_window`).
@@ -49,7 +49,7 @@ pub enum ReceiveWindow {
     /// As Linux tunes it, up to [`ReceiveWindow::largest`].
     #[default]
     Auto,
-    /// So much at most, from the beginning; also the buffer for data that the application does not read.
+    /// This size at most, from the beginning; also the buffer for data that the application does not read.
     Fixed(Bytes),
 }
 
@@ -173,7 +173,7 @@ impl WindowTuning {
         };
     }
 
-    /// The application has read up to the offset `read`; beyond it lies so much that is out of order.
+    /// The application has read up to the offset `read`; `out_of_order` bytes beyond it are out of order.
     pub(crate) fn on_read(&mut self, now: Instant, read: u64, out_of_order: u64) {
         let Some(round_trip) = self.round_trip else { return };
         if now.saturating_since(self.since) < round_trip {
@@ -202,7 +202,7 @@ impl WindowTuning {
         self.buffer = self.buffer.max(memory);
     }
 
-    /// The window while so many bytes wait for the application, and so many are out of order; in whole units of
+    /// The window while `unread` bytes wait for the application and `out_of_order` bytes are out of order; in whole units of
     /// its scale, of the tuned a begun one, too (`__tcp_select_window`).
     pub(crate) fn free(&self, unread: u64, out_of_order: u64) -> u64 {
         let unit = 1 << self.window.scale();

@@ -58,7 +58,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// When it drains and for how long, on a path of 20 ms with so much queue from 100 ms on.
+    /// When it drains and for how long, on a path of 20 ms whose queuing delay is `queue` milliseconds from 100 ms on.
     fn drains(enabled: bool, queue: i64) -> Vec<(i64, usize)> {
         let (mut probe, mut trips) = (ProbeRtt::new(enabled), RoundTrips::new());
         let step = |millis: i64| {

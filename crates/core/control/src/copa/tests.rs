@@ -8,7 +8,7 @@ fn at(millis: i64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-/// Of a stream of between so many megabits a second, which begins with 5.
+/// Limits of a stream in Mb/s, which begins with 5 Mb/s.
 fn limits(min: u64, max: u64) -> RateLimits {
     let [min, max, start] = [min, max, 5].map(Rate::from_mbps);
     RateLimits { min, max, start, frame_interval: INTERVAL }

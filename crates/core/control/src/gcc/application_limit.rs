@@ -69,7 +69,7 @@ mod tests {
 
     const ESTIMATE: Rate = Rate::from_kbps(300);
 
-    /// Sends for so many milliseconds, each 10 ms, so many percent of the estimate.
+    /// Sends for `millis` milliseconds, every 10 ms, at `percent` percent of the estimate.
     fn send(limit: &mut ApplicationLimit, now: &mut i64, millis: i64, percent: u64) -> bool {
         for _ in 0..millis / 10 {
             *now += 10;

@@ -129,7 +129,7 @@ mod tests {
         ReceiverInstant::ZERO + Duration::from_millis(millis)
     }
 
-    /// A packet of 1250 bytes sent and received each so many milliseconds, as many as that.
+    /// `packets` packets of 1250 bytes, sent and received at the intervals of `spacing` in milliseconds.
     fn feed(robust: &mut RobustThroughput, from: i64, packets: i64, spacing: (i64, i64)) {
         for index in 0..packets {
             let (sent, came) = (from + index * spacing.0, from + index * spacing.1);

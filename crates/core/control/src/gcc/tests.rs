@@ -47,7 +47,7 @@ impl Case {
         self.gcc.on_feedback(at(now), &batch);
     }
 
-    /// The next packet, which arrives so many milliseconds later than the one before did, and is reported at once.
+    /// The next packet, which arrives `later` milliseconds after the one before and is reported at once.
     fn send(&mut self, later: i64) -> Usage {
         self.send_unheard();
         self.arrival += later;

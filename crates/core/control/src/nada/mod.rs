@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(sent(&mut nada, packet(1, 1_000).with_last_of_frame(true)), 0);
     }
 
-    /// A report on ten packets, some of them lost, one marked, with so many milliseconds in the queue.
+    /// A report on ten packets, `lost` of them lost and one marked, which waited `queue` milliseconds in the queue.
     fn report(nada: &mut Nada, now: i64, lost: usize, queue: i64) {
         let clock = |millis: i64| ReceiverInstant::from_nanos(at(millis).as_nanos());
         let reports: Vec<_> = (0..10)

@@ -321,7 +321,7 @@ fn what_passes_takes_its_time_of_a_rate_and_none_of_a_frames_schedule() {
     assert_eq!((alone, later), (Instant::ZERO + Duration::from_millis(8), Duration::ZERO));
 }
 
-/// Queues the next packets of a frame that is expected to have so many.
+/// Queues the next packets of a frame, of which `part` tells how many are expected.
 fn enqueue_part(pacer: &mut Pacer<u32>, now: i64, packets: std::ops::Range<u32>, part: FramePart) {
     let packets: Vec<_> = packets.map(|token| (token, Bytes::new(1_000))).collect();
     pacer.enqueue_part(at(now), FrameId(0), part, packets.into_iter());

@@ -57,7 +57,7 @@ impl<T> Pacer<T> {
         Some(PacerOutput::Packet { token: packet.token, due, probe_cluster: None })
     }
 
-    /// Frames that wait leave so much later.
+    /// Frames that wait are sent later by `span`.
     fn put_off(&mut self, span: Duration) {
         if !self.queue.is_empty() {
             self.shift = self.shift.saturating_add(span);

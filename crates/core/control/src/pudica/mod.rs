@@ -73,8 +73,8 @@ mod standing;
 
 pub use options::PudicaOptions;
 pub use readings::{
-    AboveOne, AdditiveTerm, Bur, Cadence, DrainTarget, DrainVolume, FrameBitrate, LeastDelay,
-    LogBase, Pace, PaceRatio, Recovery, TauReset, Trigger,
+    AboveOne, AdditiveTerm, Bur, Cadence, DrainTarget, DrainVolume, FrameBitrate, LogBase,
+    MinDelay, Pace, PaceRatio, Recovery, TauReset, Trigger,
 };
 
 use crate::filter::{BaseDelay, WindowedMin};
@@ -359,7 +359,7 @@ impl Pudica {
             let Some(arrival) = report.arrival else { continue };
             newest = newest.max(Some(arrival));
             let counts = matches!(report.packet.kind, PacketKind::Media | PacketKind::Repair)
-                || self.options.min_delay == LeastDelay::AnyPacket;
+                || self.options.min_delay == MinDelay::AnyPacket;
             if counts {
                 self.min_delay.insert(now, report.packet.sent, arrival);
             }

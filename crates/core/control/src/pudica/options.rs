@@ -13,8 +13,8 @@
 //! | a set bitrate, estimating only (Appendix A) | `hold`; log `bur_frame`, `bur`, `bur_corrected` |
 
 use super::readings::{
-    AboveOne, AdditiveTerm, Bur, Cadence, DrainTarget, DrainVolume, FrameBitrate, LeastDelay,
-    LogBase, Pace, PaceRatio, Recovery, TauReset, Trigger,
+    AboveOne, AdditiveTerm, Bur, Cadence, DrainTarget, DrainVolume, FrameBitrate, LogBase,
+    MinDelay, Pace, PaceRatio, Recovery, TauReset, Trigger,
 };
 use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Duration, Rate};
@@ -98,7 +98,7 @@ pub struct PudicaOptions {
     #[schemars(extend("x-min" = "0 s", "x-max" = "1 s"))]
     pub next_delay_margin: Duration,
     /// packets that tell the least delay: any, frame (no probes)
-    pub min_delay: LeastDelay,
+    pub min_delay: MinDelay,
     /// scale past ratios by the present bitrate over the one then (eq. 6)
     #[serde(with = "on_off")]
     #[schemars(with = "on_off::Switch")]
@@ -150,7 +150,7 @@ impl Default for PudicaOptions {
             drain_target: DrainTarget::default(),
             recovery: Recovery::default(),
             next_delay_margin: Duration::from_millis(5),
-            min_delay: LeastDelay::default(),
+            min_delay: MinDelay::default(),
             scale: true,
             frame_bitrate: FrameBitrate::default(),
             pace_ratio: PaceRatio::default(),

@@ -177,7 +177,7 @@ pub enum PaceRatio {
 /// Which packets tell the least one-way delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum LeastDelay {
+pub enum MinDelay {
     /// All, also the probes: being small, they are through the link sooner than a frame's packets.
     #[default]
     #[serde(rename = "any")]

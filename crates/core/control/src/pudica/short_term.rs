@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// At 20 Mb/s, with 12.5 kB in flight and a least round trip of 10 ms: so many kilobytes have arrived until then.
+    /// At 20 Mb/s, with 12.5 kB in flight and a minimum RTT of 10 ms: `kilobytes` kB have arrived by `millis`.
     fn situation(millis: i64, kilobytes: u64) -> Situation {
         Situation {
             bitrate: Rate::from_mbps(20),

@@ -96,7 +96,7 @@ pub(super) struct WindowRules {
     /// The least window in bytes, and in segments: the larger holds.
     pub(super) min_bytes: f64,
     pub(super) min_segments: f64,
-    /// The window has at least so many segments whenever the segment is measured anew.
+    /// The least window, in segments, whenever the segment is measured anew.
     pub(super) min_segments_anew: f64,
     /// Least time between reactions, unless a round trip is shorter; cuts are over the RTT in units of this.
     pub(super) reaction_interval: Duration,

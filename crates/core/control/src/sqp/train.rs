@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(delay.get(), Some(ms(20)));
     }
 
-    /// What a sampler says of trains of four packets, the first of which met so much queue; the fourth may be missing.
+    /// What a sampler says of a train of four packets, the first of which waited `queue` in the queue; the fourth may be missing.
     fn sampled(sampler: &mut Sampler, number: u64, queue: i64, packets: i64) -> Option<(u64, f64)> {
         let mut found = None;
         for index in 0..packets {

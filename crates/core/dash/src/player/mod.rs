@@ -153,7 +153,7 @@ impl Player {
         }
     }
 
-    /// So much of the answer to the present request is there, headers included. What comes after an
+    /// `received` bytes of the answer to the present request have arrived, headers included. What comes after an
     /// abandonment must not be told.
     pub fn on_received(&mut self, now: Instant, received: Bytes) {
         self.on_deadline(now);

@@ -61,7 +61,7 @@ impl Transfer {
         self.sent.unwrap_or(self.asked)
     }
 
-    /// So much of the answer is there. Whether a script hears of progress now.
+    /// `received` bytes of the answer have arrived. Gives whether a script is told of progress now.
     pub(crate) fn on_received(&mut self, now: Instant, received: Bytes) -> bool {
         let Request { download, body, .. } = self.request;
         self.received = self.received.max(received.min(download));

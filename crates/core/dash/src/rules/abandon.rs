@@ -37,7 +37,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// So much of the body is there. Whether the script hears of it now.
+    /// `body` bytes of the body have arrived. Gives whether the script is told now.
     pub(crate) fn on_received(&mut self, now: Instant, body: Bytes) -> bool {
         let is_news = self.last.is_none_or(|(told, before)| {
             body > before && now.saturating_since(told) >= REPORT_INTERVAL

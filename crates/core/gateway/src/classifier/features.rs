@@ -39,6 +39,7 @@ const MAX_ACKNOWLEDGEMENT: f64 = 80.0;
 
 /// What a look saw.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Features {
     /// Where the picture goes: the way with more bytes.
     pub picture: Direction,

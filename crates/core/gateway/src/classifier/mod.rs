@@ -158,7 +158,7 @@ impl Classifier {
         Self::with_flows(seed, FLOWS)
     }
 
-    /// One that remembers about so many flows, at least eight.
+    /// A classifier that remembers about `flows` flows, at least eight.
     #[must_use]
     pub fn with_flows(seed: u64, flows: usize) -> Self {
         Self { table: Table::new(seed, flows), spectrum: Spectrum::new() }

@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// A tone of so many waves in a window.
+    /// A tone with `waves` periods in a window.
     fn tone(waves: usize) -> impl Iterator<Item = u32> {
         let angle = move |bin: u32| std::f64::consts::TAU * f64::from(bin) * waves as f64 / 512.0;
         (0..512).map(move |bin| (5_000.0 + 4_000.0 * libm::sin(angle(bin))) as u32)

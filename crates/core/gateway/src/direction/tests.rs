@@ -17,7 +17,7 @@ fn millis(count: i64) -> Option<Duration> {
     Some(Duration::from_millis(count))
 }
 
-/// The number so many segments behind the first.
+/// The sequence number `segments` segments behind the first.
 fn number(segments: u32) -> u32 {
     FIRST.wrapping_add(segments * MSS)
 }

@@ -25,7 +25,7 @@ impl Fluid {
         Self { law, link, waiting: 0.0, rates, beside, now: Instant::ZERO, period: 0 }
     }
 
-    /// So many periods of 20 ms; gives the longest wait in milliseconds and what came, of the link.
+    /// Runs `periods` periods of 20 ms; gives the longest wait in milliseconds and what came, of the link.
     fn play(&mut self, periods: usize) -> (f64, f64) {
         let (mut longest, mut total) = (0.0_f64, 0.0);
         for _ in 0..periods {

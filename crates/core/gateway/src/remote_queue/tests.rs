@@ -27,7 +27,7 @@ fn segment(number: u16, to_home: bool, (value, echo): (u32, u32), sequence: u32)
     }
 }
 
-/// A download whose loop has so many milliseconds, each acknowledged at once; its data comes each `pause`.
+/// A download whose loops take these milliseconds, each acknowledged at once; its data comes each `pause`.
 fn download(queue: &mut RemoteQueue, number: u16, from: i64, loops: &[i64], pause: i64) {
     let mut now = from;
     for (index, looped) in loops.iter().enumerate() {
@@ -293,14 +293,14 @@ fn datagram(
     queue.on_datagram(at(now), to_home, (&header(number, to_home), Bytes::new(size)), quic);
 }
 
-/// A handshake whose loop has so many milliseconds. Gives when it ended.
+/// A handshake whose loop takes `looped` milliseconds. Gives when it ended.
 fn shake_hands(queue: &mut RemoteQueue, number: u16, from: i64, looped: i64) -> i64 {
     datagram(queue, from, false, number, (None, 1280));
     datagram(queue, from + looped, true, number, (None, 1280));
     from + looped
 }
 
-/// A download over QUIC whose spin bit turns: its loops have so many milliseconds, its data comes each `pause` and is
+/// A download over QUIC whose spin bit turns: its loops take these milliseconds, its data comes each `pause` and is
 /// acknowledged, and an acknowledgment has `ack` bytes. Gives when it ended.
 fn spinning(
     queue: &mut RemoteQueue,

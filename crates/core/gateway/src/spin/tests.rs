@@ -23,7 +23,7 @@ struct Path {
     /// From the gateway to the home and back, and to the server and back.
     home: i64,
     server: i64,
-    /// One of so many datagrams of the server is late by so much.
+    /// One in this number of the server's datagrams is late, and by what time.
     late: (i64, i64),
     /// Whether not all is told.
     in_samples: bool,
@@ -76,7 +76,7 @@ impl Samples {
     }
 }
 
-/// Passes so many datagrams of the server; gives the loops of the gateway in microseconds, and whether it spins, each time that a
+/// Passes `datagrams` datagrams of the server; gives the loops of the gateway in microseconds, and whether it spins, each time that a
 /// loop ended.
 fn play(path: &Path, datagrams: i64, seed: u64) -> Vec<(i64, bool)> {
     let mut dice = Dice(seed);

@@ -238,7 +238,7 @@ impl Control {
         self.window = self.saved.take().unwrap_or(self.window);
     }
 
-    /// By so many bytes, or fewer below zero.
+    /// The window grows by `change` bytes, or shrinks if that is negative.
     pub(super) fn grow(&mut self, change: f64, segment: f64) {
         self.window = (self.window + change).max(MIN_SEGMENTS * segment);
     }

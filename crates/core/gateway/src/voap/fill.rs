@@ -172,7 +172,7 @@ impl Voap {
         grows.then_some(beta)
     }
 
-    /// All windows together change by so many bytes, each in proportion.
+    /// All windows together change by `bytes`, each in proportion.
     fn change(&mut self, now: Instant, bytes: f64) {
         let total: f64 = self.active().map(|data| data.state.window()).sum();
         let gently = self.grows_gently;

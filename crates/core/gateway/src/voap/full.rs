@@ -23,7 +23,7 @@ pub(super) struct Full {
 }
 
 impl Full {
-    /// A period has ended in which so much came, and packets waited or did not.
+    /// A period of length `span` has ended in which `bytes` came, and packets waited or did not.
     pub(super) fn on_period(&mut self, now: Instant, bytes: Bytes, span: Duration, waited: bool) {
         if !waited {
             (self.bytes, self.span) = (Bytes::ZERO, Duration::ZERO);
@@ -59,7 +59,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// Periods of 20 ms until a time, each with so many bytes.
+    /// Periods of 20 ms from `from` to `to`, each with `bytes` bytes.
     fn play(full: &mut Full, from: i64, to: i64, bytes: u64, waited: bool) {
         for end in (from + 20..=to).step_by(20) {
             full.on_period(at(end), Bytes::new(bytes), Duration::from_millis(20), waited);

@@ -22,7 +22,7 @@ impl Home {
         Self::new(VoapConfig::default())
     }
 
-    /// A period with bursts of so many segments, the longest wait, and what left the queue.
+    /// A period with bursts of these numbers of segments, the longest wait, and what left the queue.
     fn period(&mut self, bursts: [u32; 2], wait: i64, left: u64) {
         let now = self.0.at(10);
         self.0.gateway.on_departure(now, Bytes::new(left), millis(wait));

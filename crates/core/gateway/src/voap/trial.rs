@@ -25,13 +25,13 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Windows of so many bytes were cut to so many, when packets waited so long and so many bytes came per second.
+    /// Windows were cut from `before` to `after` bytes, when packets waited for `wait` and bytes came at `rate` per second.
     pub(super) fn new(wait: Duration, rate: f64, before: f64, after: f64) -> Self {
         let cut = before - after;
         Self { wait, rate, cut, part: cut / before.max(1.0) }
     }
 
-    /// It has settled, and packets wait so long, and so many bytes come per second.
+    /// The windows have settled, packets wait for `wait` now, and bytes come at `rate` per second.
     pub(super) fn refutes(&self, wait: Duration, rate: f64) -> bool {
         let drained = (self.wait - wait).as_secs_f64() * self.rate;
         self.part >= MIN_CUT

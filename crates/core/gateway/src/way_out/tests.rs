@@ -121,7 +121,7 @@ impl Provider {
         in_front.and_then(|wait| self.ways.on_the_way_in(wait))
     }
 
-    /// So many periods: the longest wait on the way out in ms, and what was carried, of the link.
+    /// Runs `periods` periods. Gives the longest wait on the way out in ms, and the share of the link that was used.
     fn play(&mut self, periods: u32, steered: bool) -> (f64, f64) {
         let (mut longest, mut carried) = (0.0_f64, 0.0);
         for _ in 0..periods * PERIOD_MS {

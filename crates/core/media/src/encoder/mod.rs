@@ -100,7 +100,7 @@ enum Reference {
     None,
     /// To the one before it.
     Last,
-    /// To one so many before it, two at least.
+    /// To the frame this number of frames before it, two at least.
     Older(u8),
 }
 
@@ -166,7 +166,7 @@ impl EncoderModel {
         }
     }
 
-    /// The next frame refers to the one so many before it, unless it is a key frame.
+    /// The next frame refers to the frame `back` frames before it, unless it is a key frame.
     pub fn refer(&mut self, back: u8) {
         self.back = back;
     }

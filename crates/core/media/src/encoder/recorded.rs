@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Frames' worth that a stream may be ahead of what its targets granted.
 const MAX_LEAD: f64 = 60.0;
 
-/// How much larger a frame is that refers so many back.
+/// The factor by which a frame is larger, by the number of frames that it refers back.
 const OLDER: [(f64, f64); 5] = [(1.0, 1.0), (2.0, 1.03), (4.0, 1.05), (8.0, 1.09), (16.0, 1.11)];
 
 /// The place in a recording and what is owed.

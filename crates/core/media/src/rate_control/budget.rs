@@ -36,7 +36,7 @@ pub struct FrameBudgets {
 }
 
 impl FrameBudgets {
-    /// For a stream of so many frames per second.
+    /// For a stream with this frame rate.
     #[must_use]
     pub fn new(frames_per_second: u32) -> Self {
         Self { frames_per_second, recent: VecDeque::with_capacity(STRICT_FRAMES) }

@@ -17,7 +17,7 @@ pub struct Debt {
 }
 
 impl Debt {
-    /// A frame lacked so many bytes; negative where it had too many.
+    /// A frame was smaller than its budget by `bytes`; negative where it was larger.
     pub fn add(&mut self, bytes: f64) {
         remember(&mut self.lacks, bytes, DEBT_FRAMES);
     }

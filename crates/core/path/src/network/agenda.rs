@@ -67,7 +67,7 @@ fn first_of(deadlines: &[Instant]) -> (usize, Instant) {
 }
 
 impl Agenda {
-    /// An agenda of so many slots, none due.
+    /// An agenda with this number of slots, none due.
     #[must_use]
     pub fn new(slots: usize) -> Self {
         let mut levels = Vec::new();

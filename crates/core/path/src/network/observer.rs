@@ -95,13 +95,13 @@ pub trait Observer<P> {
     /// A packet passes the home gateway, which may change what it carries.
     fn passes_gateway(&mut self, _now: Instant, _passage: Passage, _packet: &mut P) {}
 
-    /// So many bytes wait at a bottleneck now.
+    /// The bytes that wait at a bottleneck changed to this number.
     fn queue_is(&mut self, _now: Instant, _hop: usize, _bytes: Bytes) {}
 
     /// A packet has left a bottleneck; `guarded`: the gateway's, which it passed as [`Passage::Queue`].
     fn transmitted(&mut self, _hop: usize, _guarded: bool, _done: &Transmitted<P>) {}
 
-    /// A packet of so many bytes has left the gateway's bottleneck for what the home sends.
+    /// A packet of this size has left the gateway's bottleneck for what the home sends.
     fn left_home(&mut self, _now: Instant, _size: Bytes) {}
 
     /// A packet has passed all bottlenecks of its way.

@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 
 /// A backlog of no more than this never makes CoDel drop: it is what keeps the link busy.
 const MTU: Bytes = Bytes::new(1500);
-/// For so many intervals after the last drop was due, a new spell resumes the rate of the last one.
+/// Intervals after the last due drop within which a new dropping state resumes the rate of the last one.
 const RESUME_INTERVALS: i64 = 16;
 
 /// What can be set.

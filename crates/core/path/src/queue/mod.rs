@@ -144,7 +144,7 @@ pub trait Queue<P> {
         Err(taken)
     }
 
-    /// Tells that a frame of so many bytes of packets, for the receiver of `other`, takes so long on the air.
+    /// A frame with this number of bytes of packets, for the receiver of `other`, takes this airtime.
     fn on_airtime(&mut self, _other: &P, _bytes: Bytes, _airtime: Duration) {}
 
     /// Gives all that waits, each flow's packets in their order: another queue takes this one's place.

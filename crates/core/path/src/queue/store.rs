@@ -76,7 +76,7 @@ impl<P: PathPacket> Store<P> {
             .filter_map(move |index| slot(index).packet.as_ref().map(|waiting| &waiting.packet))
     }
 
-    /// Takes the packet of the queue that has so many before it.
+    /// Removes the packet of the queue that has `place` packets before it.
     pub(super) fn remove(&mut self, chain: &mut Chain, place: usize) -> Option<Dequeued<P>> {
         let Some(steps) = place.checked_sub(1) else { return self.pop(chain) };
         let mut before = chain.first?;

@@ -58,7 +58,7 @@ pub struct Spatial {
 /// How data frames are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataRate {
-    /// 802.11g at so many Mb/s: 6, 9, 12, 18, 24, 36, 48 or 54.
+    /// 802.11g at this rate in Mb/s: 6, 9, 12, 18, 24, 36, 48 or 54.
     Ofdm(u32),
     /// 802.11n, mixed format.
     Ht(Spatial),

@@ -58,7 +58,7 @@ pub struct Timing {
     max_bytes: u64,
 }
 
-/// Long training fields for so many streams.
+/// The number of long training fields for this number of spatial streams.
 fn training(streams: u32) -> i64 {
     if streams == 3 { 4 } else { i64::from(streams) }
 }
@@ -118,7 +118,7 @@ impl Timing {
         self.eifs
     }
 
-    /// A data frame of so many bytes with all MAC headers.
+    /// The duration of a data frame of `psdu` bytes, MAC headers included.
     #[must_use]
     pub fn data_frame(&self, psdu: Bytes) -> Duration {
         let tail = TAIL_BITS * u64::from(self.config.data.encoders());
@@ -145,7 +145,7 @@ impl Timing {
         Bytes::new(subframe(self.mpdu(packet)))
     }
 
-    /// The largest packet that an aggregate of so many bytes has room for.
+    /// The largest packet that an aggregate of `psdu` bytes has room for.
     #[must_use]
     pub fn room(&self, psdu: Bytes) -> Bytes {
         let left = self.max_bytes().saturating_sub(psdu).get();
@@ -197,7 +197,7 @@ impl Timing {
         self.sifs + if packets > 1 { self.block_ack } else { self.ack }
     }
 
-    /// The time that a frame of this size and so many packets takes, from its first bit to the last of its
+    /// The time that a frame of this size with `packets` packets takes, from its first bit to the last of its
     /// acknowledgement.
     #[must_use]
     pub fn exchange(&self, psdu: Bytes, packets: usize) -> Duration {

@@ -9,7 +9,7 @@ use crate::sent::{Acknowledged, SentPacket};
 use gameway_tcp::{AckEvent, LostSegment, Phase, TimeoutEvent};
 use gameway_units::{Bytes, Duration, Instant};
 
-/// Losses are remembered for so many spans of persistent congestion.
+/// For how long losses are remembered, in durations of persistent congestion.
 const REMEMBERED: i64 = 2;
 
 /// What an ACK told so far.

@@ -68,6 +68,7 @@ impl Default for SenderConfig {
 
 /// What a sender has done so far, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SenderStats {
     /// Stream bytes acknowledged without a gap.
     pub acknowledged: Bytes,

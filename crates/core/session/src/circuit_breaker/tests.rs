@@ -14,7 +14,7 @@ const MIN_BITRATE: Rate = Rate::from_mbps(2);
 #[derive(Clone, Copy)]
 struct Path {
     rate: Rate,
-    /// One packet in so many is lost; zero for none.
+    /// One packet in this number of packets is lost; zero for none.
     lost_one_in: u64,
     round_trip: Duration,
     reports: bool,

@@ -18,7 +18,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// So many packets left, one in each millisecond from zero on.
+    /// `count` packets were sent, one in each millisecond from zero on.
     fn packets(count: i64) -> Self {
         let mut sent = Self::default();
         (0..count).for_each(|millis| sent.send(at(millis)));

@@ -16,7 +16,7 @@ fn power(base: f64, exponent: u32) -> f64 {
     (0..exponent).fold(1.0, |product, _| product * base)
 }
 
-/// With what probability exactly so many of these packets are lost, each by itself.
+/// The probability that exactly `lost` of `packets` packets are lost, each independently with probability `loss`.
 pub(crate) fn binomial(packets: u32, lost: u32, loss: f64) -> f64 {
     let choose =
         (0..lost).fold(1.0, |all, index| all * f64::from(packets - index) / f64::from(index + 1));

@@ -213,7 +213,7 @@ impl Sender {
     }
 }
 
-/// A packet of a train, which has so many media packets and packets, and its size on the wire.
+/// A packet of a train with these counts of media packets and of all packets, and its size on the wire.
 fn of_train(
     plan: PacketPlan,
     frame: FrameId,

@@ -68,9 +68,9 @@ impl Sender {
 
     /// What of the target is left for the encoder but for repair by losses, which comes and goes.
     fn encoder_rate(&self) -> Rate {
-        let SenderConfig { repair_share, overhead, beside, .. } = self.config;
+        let SenderConfig { repair_share, overhead, reserved_rate, .. } = self.config;
         let interval = self.leveled.frame_interval;
-        let wire = self.target().bitrate.saturating_sub(beside) * interval;
+        let wire = self.target().bitrate.saturating_sub(reserved_rate) * interval;
         FrameBudget { wire, repair_share, overhead }.payload() / interval
     }
 }

@@ -67,14 +67,14 @@ impl Sender {
     /// What is left of the target for the next frame's payload after headers, repair, and what was sent again; and its share
     /// of repair.
     pub(super) fn next_payload(&mut self, now: Instant, target: &Target) -> (Bytes, Ratio) {
-        let SenderConfig { overhead, beside, .. } = self.config;
-        let wire = target.bitrate.saturating_sub(beside) * self.leveled.frame_interval;
+        let SenderConfig { overhead, reserved_rate, .. } = self.config;
+        let wire = target.bitrate.saturating_sub(reserved_rate) * self.leveled.frame_interval;
         let wire = wire - self.take_owed(now, wire);
         let repair_share = self.repair_share(wire);
         (FrameBudget { wire, repair_share, overhead }.payload(), repair_share)
     }
 
-    /// Repair packets per media packet for the next frame, which may take so many bytes.
+    /// Repair packets per media packet for the next frame, which may take `frame` bytes on the wire.
     fn repair_share(&mut self, frame: Bytes) -> Ratio {
         let SenderConfig { repair_share, overhead, .. } = self.config;
         let Some(protection) = &mut self.protection else { return repair_share };
@@ -92,7 +92,7 @@ impl Sender {
         resend.is_in_time(now, original)
     }
 
-    /// What a frame of so many bytes gives up for what was sent again; notes which frames are broken for good.
+    /// The bytes that a frame of `frame` bytes gives up for packets that were sent again; notes which frames cannot be repaired any more.
     fn take_owed(&mut self, now: Instant, frame: Bytes) -> Bytes {
         let Some(resend) = &mut self.resend else { return Bytes::ZERO };
         let broken = resend.expire(now);

@@ -276,10 +276,10 @@ fn a_stream_that_was_stopped_goes_on_when_it_is_resumed() {
 }
 
 #[test]
-fn what_leaves_beside_the_frames_is_taken_off_their_budget() {
-    let payload = |beside: Rate| {
+fn the_rate_reserved_for_audio_is_taken_off_the_frames_budget() {
+    let payload = |reserved_rate: Rate| {
         let (mut sender, _) = bursting();
-        sender.set_beside(beside);
+        sender.set_reserved_rate(reserved_rate);
         encode(&mut sender, at(0)).unwrap()
     };
     // 10 Mb/s in 16 ms are 20000 B: 16 full packets, and what is left is less than the headers of one more.

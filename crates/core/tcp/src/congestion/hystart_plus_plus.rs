@@ -34,7 +34,7 @@ const CONSERVATIVE_ROUNDS: u32 = 5;
 enum Pace {
     #[default]
     SlowStart,
-    /// Conservative slow start, since so many rounds that are complete, and the smallest RTT when it began.
+    /// Conservative slow start: the number of rounds completed in it, and the smallest RTT when it began.
     Conservative {
         rounds: u32,
         baseline: Duration,

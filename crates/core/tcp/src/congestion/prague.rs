@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// In congestion avoidance with this window, after so many rounds.
+    /// In congestion avoidance with the window `WINDOW`, after `rounds` rounds.
     fn settled(rounds: u32) -> Prague {
         let window = WINDOW as f64;
         Prague {

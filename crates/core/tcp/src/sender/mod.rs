@@ -79,6 +79,7 @@ impl SenderConfig {
 
 /// What a sender has done so far, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SenderStats {
     /// Payload acknowledged cumulatively.
     pub acknowledged: Bytes,
@@ -291,7 +292,7 @@ impl Sender {
         self.congestion.on_established(now, rtt);
     }
 
-    /// The application writes so much, whatever else it is; then poll.
+    /// The application writes `amount` bytes, whatever kind of application it is; then poll.
     pub fn write(&mut self, amount: Bytes) {
         self.writer.add(amount.get());
     }

@@ -451,7 +451,7 @@ impl Session {
         if terms.audio && negotiated.audio.is_some() {
             self.sound =
                 SoundOut::new(config.start, self.peer.audio_overhead().unwrap_or_default());
-            config.beside = self.sound.wire_rate();
+            config.reserved_rate = self.sound.wire_rate();
         }
         self.sender = Some(Sender::new(config, terms.controller));
         self.events.push(SessionEvent::Began);

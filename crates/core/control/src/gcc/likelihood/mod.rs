@@ -304,7 +304,7 @@ impl LossLikelihood {
         self.acknowledged.map_or(Rate::ZERO, |rate| rate.mul_f64(share)).max(self.limits.min)
     }
 
-    /// At most what so much loss allows and the delay-based rate, at least what arrives.
+    /// At most the rate that the mean loss allows and the delay-based rate, and at least the rate that arrives.
     fn bounded(&self, bandwidth: Rate) -> Rate {
         let excess = self.mean_loss() - self.constants.bound_offset;
         let max = if excess > 0.0 {

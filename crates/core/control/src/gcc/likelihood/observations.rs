@@ -9,7 +9,7 @@ use super::{Channel, Constants};
 use crate::{PacketReport, SequenceNumber};
 use gameway_units::{Bytes, Instant, Rate};
 
-/// So many observations may have been made before the extremes are left out of the mean loss.
+/// The number of observations up to which the mean loss includes the extremes.
 const WITH_EXTREMES: u64 = 3;
 const MIN_PROBABILITY: f64 = 1e-6;
 

@@ -83,7 +83,7 @@ fn results_need_most_of_the_train() {
     assert_eq!(results.next(), Some(Some(Rate::from_mbps(10))));
 }
 
-/// What ten packets of a train show that are sent and arrive so many microseconds apart, in kb/s.
+/// The estimate from ten packets of a train, in kb/s, which are sent and arrive at these intervals in microseconds.
 fn shown(sent_gap: i64, arrival_gap: i64) -> Option<u64> {
     let (rate, min_bytes) = (Rate::from_mbps(10), Bytes::new(12_500));
     let mut estimator = ProbeEstimator::new();

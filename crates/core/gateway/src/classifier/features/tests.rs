@@ -118,7 +118,7 @@ fn the_way_with_more_bytes_is_the_picture() {
     assert_eq!((nothing.partial_share, nothing.answer_share, nothing.answer_size), (0.0, 0.0, 0.0));
 }
 
-/// So many packets of 1000 B in each bin, and an answer each 16 ms.
+/// `packets` packets of 1000 B in each bin, and an answer each 16 ms.
 fn history(packets: impl Fn(u64) -> u32) -> History {
     let mut history = History::new(Instant::ZERO);
     for bin in 0..512_u64 {

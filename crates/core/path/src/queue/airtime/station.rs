@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Picoseconds of airtime that a byte takes, before anything was sent.
 const FIRST_PER_BYTE: i64 = 10_000;
-/// A new measurement is one part of so many.
+/// Reciprocal of the weight that a new measurement has in the average.
 const WEIGHT: i64 = 8;
 const PER_NANO: i64 = 1_000;
 
@@ -144,7 +144,7 @@ impl<P: PathPacket> Station<P> {
         }
     }
 
-    /// A frame of so many bytes took so long: what was taken off becomes that.
+    /// A frame of `bytes` took `airtime`, which replaces what was charged for it.
     pub(super) fn correct(&mut self, bytes: Bytes, airtime: Duration) {
         self.deficit -= airtime - self.charged;
         self.charged = Duration::ZERO;

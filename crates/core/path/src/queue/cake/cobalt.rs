@@ -35,9 +35,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const STEP_UP: u32 = 1 << 24;
 /// 1/4096 in units of 2⁻³².
 const STEP_DOWN: u32 = 1 << 20;
-/// A wait is not too long before so many full packets could have left.
+/// A wait is not too long before this number of full packets could have been sent.
 const MIN_WAIT: i64 = 4;
-/// In `ingress` mode so many for each bulk flow.
+/// The same in `ingress` mode, for each bulk flow.
 const MIN_WAIT_PER_FLOW: i64 = 2;
 
 /// What the queues of a tin have in common.
@@ -230,7 +230,7 @@ mod tests {
             bench
         }
 
-        /// A packet leaves at that time, in ns, after a wait of so many ms.
+        /// A packet leaves at `nanos`, in ns, after a wait of `wait` ms.
         fn leave(&mut self, nanos: i64, wait: i64, ecn: Ecn) -> Fate {
             let now = Instant::from_nanos(nanos);
             let enqueued = now.saturating_sub(Duration::from_millis(wait));

@@ -52,9 +52,9 @@ pub enum Diffserv {
 /// What a tin may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
-    /// The bandwidth is divided by two so many times,
+    /// How often the bandwidth is halved.
     halvings: u32,
-    /// and has so many times an eighth taken off.
+    /// How often an eighth is taken off then.
     eighths: u32,
     /// Bytes of a turn when there is no bandwidth.
     pub(super) weight: i64,
@@ -75,7 +75,7 @@ impl Share {
     }
 }
 
-/// So many times 7/8 of it, rounded down each time.
+/// The value times 7/8, `eighths` times, rounded down each time.
 const fn less(mut value: u64, mut eighths: u32) -> u64 {
     while eighths > 0 {
         value = (value as u128 * 7 / 8) as u64;

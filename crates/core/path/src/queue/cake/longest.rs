@@ -6,7 +6,7 @@
 use crate::queue::Backlog;
 use gameway_units::Bytes;
 
-/// For so many departures after an overflow the order is kept.
+/// The number of departures after an overflow for which the order is kept.
 const KEPT_FOR: u32 = 65_535;
 
 /// A heap with the longest queue in front.
@@ -21,7 +21,7 @@ pub(super) struct Longest {
 }
 
 impl Longest {
-    /// Of so many queues, all empty.
+    /// Of this number of queues, all empty.
     pub(super) fn new(queues: u16) -> Self {
         Self {
             lengths: vec![(Bytes::ZERO, 0); usize::from(queues)],

@@ -64,7 +64,7 @@ use ways::PLACES;
 
 /// The target is this part of the rtt.
 const TARGET_PART: i64 = 20;
-/// The limit is what the bandwidth carries in so many rtts.
+/// The limit is what the bandwidth carries in this number of RTTs.
 const LIMIT_RTTS: i64 = 4;
 /// Least limit.
 const MIN_LIMIT: Bytes = Bytes::new(4 << 20);
@@ -263,7 +263,7 @@ impl<P: PathPacket> Cake<P> {
         self.take(tin, queue, 0)
     }
 
-    /// The packet of a queue that has so many before it.
+    /// Removes the packet of a queue that has `place` packets before it.
     fn take(&mut self, tin: usize, queue: usize, place: usize) -> Option<Dequeued<P>> {
         let Tin { flows, packets, .. } = &mut self.tins[tin];
         let packet = self.store.remove(&mut flows[queue].chain, place)?;

@@ -52,7 +52,7 @@ impl Default for LinkLayer {
 pub(super) struct SizeTable {
     overhead: SignedBytes,
     entries: Vec<u64>,
-    /// An entry is for two to the power of so many bytes.
+    /// Each entry covers 2^`cell_log` bytes.
     cell_log: u32,
     /// What an entry is divided by, likewise.
     size_log: u32,

@@ -70,7 +70,7 @@ fn what_the_encoder_has_forgotten_is_answered_by_a_key_frame() {
     }
 }
 
-/// A packet of frame 1 is asked for three times, `every` so many frames; to what frames refer.
+/// A packet of frame 1 is asked for three times, once in `every` frames. Gives how many frames back each frame refers.
 fn asked_three_times(every: i64) -> Vec<u8> {
     let mut sender = referring(|config| config.repair = NACK);
     let mut number = 0;

@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(long_term.rate_in_use(), None);
     }
 
-    /// An interval of so many rounds of 10 ms, with a loss before it and one at its end; the rate that it is taken for.
+    /// An interval of `rounds` rounds of 10 ms, with a loss before it and one at its end; the rate that it is taken for.
     fn interval(rounds: u32, delivered: u64, lost: u64, app_limited: bool) -> (LongTermRate, bool) {
         let mut long_term = LongTermRate::default();
         let loss = |round: u32, newly_lost: u64| Loss {

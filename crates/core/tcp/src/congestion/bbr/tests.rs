@@ -25,7 +25,7 @@ impl Feed {
         Self { bbr, now: Instant::ZERO, delivered: 0, lost: 0 }
     }
 
-    /// An ACK of so many bytes, with a rate sample; a round starts if it is of what was sent since the last began.
+    /// An ACK of `bytes` bytes, with a rate sample; a round starts if it is of what was sent since the last began.
     fn ack(&mut self, bytes: f64, rate: f64, change: impl FnOnce(&mut AckEvent, &mut RateSample)) {
         let delivered = Bytes::from_f64(bytes);
         let mut sample = RateSample {

@@ -40,7 +40,7 @@ pub(in crate::congestion) struct EcnParameters {
     pub(in crate::congestion) reprobe_gain: f64,
 }
 
-/// Marked bytes by the time that so much was delivered.
+/// The bytes delivered by some time, and those of them that were marked.
 #[derive(Debug, Clone, Copy)]
 struct Count {
     delivered: u64,

@@ -3,7 +3,7 @@
 use crate::congestion::{AckEvent, Phase, TimeoutEvent};
 use gameway_units::{Bytes, Duration, Instant};
 
-/// An ACK of so many bytes with the window in full use, in an open state.
+/// An ACK of `bytes` with the window in full use, in an open state.
 pub(in crate::congestion) fn ack(bytes: Bytes) -> AckEvent {
     AckEvent {
         now: Instant::ZERO,

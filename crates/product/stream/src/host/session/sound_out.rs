@@ -49,10 +49,10 @@ impl SoundOut {
 
     /// Makes room for as many copies as losses demand.
     fn reserve(&mut self, sender: &mut Sender, can_repeat: bool) {
-        let copies = if can_repeat { sender.copies_beside().min(MAX_COPIES) } else { 0 };
+        let copies = if can_repeat { sender.audio_copies().min(MAX_COPIES) } else { 0 };
         if copies != self.reserved {
             self.reserved = copies;
-            sender.set_beside(self.wire_rate());
+            sender.set_reserved_rate(self.wire_rate());
         }
     }
 
@@ -90,7 +90,7 @@ impl Session {
     pub fn end_sound(&mut self) {
         self.sound.from = None;
         if let Some(sender) = &mut self.sender {
-            sender.set_beside(Rate::ZERO);
+            sender.set_reserved_rate(Rate::ZERO);
         }
     }
 

@@ -8,7 +8,7 @@ fn version_2() -> Bbr3 {
     Bbr3::version_2(SEGMENT as u32, 7)
 }
 
-/// An ACK of so many bytes within the round.
+/// An ACK of `bytes` bytes within the round.
 fn within(feed: &mut Feed, bytes: f64, change: impl FnOnce(&mut AckEvent, &mut RateSample)) {
     let mut event = feed.event(bytes / feed.rtt.as_secs_f64());
     if let Some(mut sample) = event.rate {
