@@ -113,7 +113,8 @@ fn a_client_that_asks_for_everything_gets_a_share_of_the_target() {
     let (again, share) =
         harassed(0, |newest| (1..60).map(|back| newest.wrapping_sub(17 * back)).collect());
     let bytes: Bytes = again.iter().map(|packet| packet.size).sum();
-    assert!(bytes <= share, "{bytes} of {share}");
+    // It is answered, unlike what is asked for below, and not beyond that share.
+    assert!(bytes <= share && bytes.as_f64() > 0.5 * share.as_f64(), "{bytes} of {share}");
 }
 
 #[test]
