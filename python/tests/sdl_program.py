@@ -19,6 +19,12 @@ def tell(**what: object) -> None:
     print(json.dumps(what), flush=True)  # noqa: T201 (what it is for)
 
 
+class Guid(ctypes.Structure):
+    """What SDL tells kinds of gamepads apart by."""
+
+    _fields_ = (("data", ctypes.c_uint8 * 16),)
+
+
 def library() -> ctypes.CDLL:
     sdl = ctypes.CDLL(LIBRARY)
     pointer, sdl.SDL_GameControllerName.restype = ctypes.c_void_p, ctypes.c_char_p
@@ -28,6 +34,7 @@ def library() -> ctypes.CDLL:
         getattr(sdl, f"SDL_GameController{name}").argtypes = [pointer]
     for name in ("GetButton", "GetAxis"):
         getattr(sdl, f"SDL_GameController{name}").argtypes = [pointer, ctypes.c_int]
+    sdl.SDL_JoystickGetDeviceGUID.restype = Guid
     numbers = [ctypes.c_uint16, ctypes.c_uint16, ctypes.c_uint32]
     sdl.SDL_GameControllerRumble.argtypes = [pointer, *numbers]
     assert sdl.SDL_Init(CONTROLLERS) == 0
@@ -48,7 +55,8 @@ class Watch:
             if pad is not None and pad not in self.pads:
                 self.pads[pad] = [[0] * BUTTONS, [0] * AXES]
                 name = sdl.SDL_GameControllerName(pad).decode()
-                tell(there=len(self.pads), name=name)
+                guid = bytes(sdl.SDL_JoystickGetDeviceGUID(number).data).hex()
+                tell(there=len(self.pads), name=name, guid=guid)
             elif pad is not None:
                 # It counts how often it was opened.
                 sdl.SDL_GameControllerClose(pad)

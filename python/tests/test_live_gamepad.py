@@ -67,6 +67,27 @@ SDL_ORDER = (
     "rightshoulder", "up", "down", "left", "right",
 )  # fmt: skip
 AT_REST = {"buttons": [0] * 15, "axes": [0] * 6}
+SAMPLES = """(() => {{
+  const canvas = new OffscreenCanvas(80, 45);
+  const context = canvas.getContext("2d");
+  context.drawImage(video, 0, 0, 80, 45);
+  return [...context.getImageData({}).data].filter((_, at) => at % 4 === 1);
+}})()"""
+"""Green samples of a part of the picture, of 80 by 45 in all."""
+VIEW = SAMPLES.format("36, 0, 44, 30")
+"""What the player sees, without the pistol and what the frame's number covers at the left."""
+PISTOL = SAMPLES.format("34, 26, 14, 14")
+STILL, MOVED = 3.0, 8.0
+"""Mean difference of two views, of 255: of codecs, and of another place or direction."""
+NEEDS_GAME = pytest.mark.skipif(
+    not all(
+        map(
+            Path.exists,
+            (Path("/usr/games/crispy-doom"), Path("/usr/share/games/doom/freedoom2.wad")),
+        )
+    ),
+    reason="needs crispy-doom and freedoom",
+)
 
 
 class Seen:
@@ -118,6 +139,11 @@ class Seen:
         return told[-1] if told else 0
 
 
+def changed(before: list[int], now: list[int]) -> float:
+    """Give the mean difference of two views' samples."""
+    return sum(abs(a - b) for a, b in zip(before, now, strict=True)) / len(now)
+
+
 class Play:
     """A browser, the link of the host in the machine, and what a program there sees."""
 
@@ -132,8 +158,27 @@ class Play:
     def do(self, script: str) -> Any:
         return self.made.evaluate(self.session, script)
 
-    def until(self, expression: str) -> None:
+    def moved(self, before: list[int]) -> float:
+        """Give the mean difference of what the player sees now."""
+        return changed(before, self.do(VIEW))
+
+    def view_at_rest(self) -> list[int]:
+        """Wait until what the player sees stays for a second, and give it."""
         until = time.monotonic() + PATIENCE_S
+        while True:
+            before: list[int] = self.do(VIEW)
+            time.sleep(1)
+            if self.moved(before) < STILL:
+                return before
+            assert time.monotonic() < until, self.moved(before)
+
+    def turn_away(self, before: list[int], script: str, what: str) -> None:
+        """Do something by which the player is to see something else."""
+        self.do(script)
+        assert eventually(lambda: self.moved(before) > MOVED), what
+
+    def until(self, expression: str, limit_s: float = PATIENCE_S) -> None:
+        until = time.monotonic() + limit_s
         while not self.do(expression):
             assert time.monotonic() < until, expression
             time.sleep(0.02)
@@ -146,7 +191,7 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
     shared.mkdir()
     stream = {"name": "game", **one_stream("fixed", **RATES)["stream"][0], "controller": "fixed"}
     config = {"stream": stream, "listen": f"{ADDRESS}:{port}", "token": TOKEN, "audio": False}
-    config |= {"media_addresses": ["127.0.0.1"], "size": "160x96", "source": "x11::9"}
+    config |= {"media_addresses": ["127.0.0.1"], "size": "320x180", "source": "x11::9"}
     config |= {"input": True, "folder": "/tmp"}
     (shared / "host.json").write_text(json.dumps(config))
     command = [sys.executable, str(HERE / "played_machine.py"), "/shared"]
@@ -298,6 +343,36 @@ def test_nothing_sticks_when_connections_end(play: Play) -> None:
     play.seen.state(0, since, buttons=[1] + [0] * 14, axes=[0] * 6)
     play.do("press(0, 0, 0)")
     play.seen.state(0, since, **AT_REST)
+
+
+@pytest.mark.long("test_live_gamepad.py::test_a_program_sees_all_buttons_and_axes_of_two_gamepads")
+@NEEDS_MACHINE
+@NEEDS_GAME
+def test_a_game_is_walked_through_by_a_gamepad(play: Play) -> None:
+    """Freedoom's first level without monsters: the view moves with the player alone."""
+    play.open()
+    play.seen.wait(lambda _: play.seen.there() == 0)
+    since = len(play.seen.lines)
+    play.do("plug(0)")
+    named = play.seen.key("there", 1, since)
+    (play.shared / "game").write_text(named["guid"])
+    play.until(f"Math.max(...{VIEW}) > 60", BOOT_S)
+    still = play.view_at_rest()
+    # What is pressed below the dead zone moves nobody.
+    play.do("void (pads[0].axes[1] = -0.05)")
+    time.sleep(1)
+    assert play.moved(still) < STILL
+    for axis, value, what in ((1, -1, "walks"), (0, 1, "turns")):
+        play.turn_away(play.view_at_rest(), f"void (pads[0].axes[{axis}] = {value})", what)
+        play.do(f"void (pads[0].axes[{axis}] = 0)")
+    play.view_at_rest()
+    # A shot: the pistol's flash, until it is ready again.
+    ready = play.do(PISTOL)
+    assert changed(ready, play.do(PISTOL)) < STILL
+    play.do("press(0, 0, 1)")
+    assert eventually(lambda: changed(ready, play.do(PISTOL)) > MOVED), "fires"
+    play.do("press(0, 0, 0)")
+    assert eventually(lambda: changed(ready, play.do(PISTOL)) < STILL), "fires no more"
 
 
 @NEEDS_MACHINE
