@@ -299,12 +299,15 @@ impl Resend {
     }
 
     /// Forgets what is too old to be sent again; the newest frame of it that is not whole at the receiver, as far as reports
-    /// tell.
+    /// tell. A packet that was repeated late is judged when its report is overdue: the repetition may have arrived.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<FrameId> {
         let mut broken = None;
-        let max_age = self.max_age();
+        let (max_age, overdue) = (self.max_age(), self.round_trip.overdue());
         while let Some(oldest) = self.left.front() {
-            if now.saturating_since(oldest.sent) <= max_age {
+            let since = |sent| now.saturating_since(sent);
+            let is_under_way =
+                !oldest.arrived && oldest.newest.is_some_and(|newest| since(newest) < overdue);
+            if since(oldest.sent) <= max_age || is_under_way {
                 break;
             }
             let Left { packet, lost, arrived, repeated, .. } = *oldest;

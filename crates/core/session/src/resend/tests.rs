@@ -390,6 +390,23 @@ fn a_frame_is_broken_when_a_lost_media_packet_of_it_is_given_up() {
 }
 
 #[test]
+fn a_frame_is_not_broken_while_the_report_of_its_last_repetition_may_be_under_way() {
+    let broken = |arrived: bool| {
+        let mut stream = Stream::with_round_trip(10);
+        let lost = stream.send(0, &MediaPacket { frame: FrameId(5), ..packet(PacketKind::Media) });
+        stream.is_lost(10, lost);
+        let repetition = stream.again(135, lost).expect("it is in time");
+        let overdue = 135 + stream.resend.round_trip().overdue().as_nanos() / 1_000_000;
+        assert_eq!(stream.resend.expire(at(141)), None, "it was repeated 6 ms ago");
+        let _ = stream.report(overdue - 1, Some((repetition, arrived)), None);
+        assert_eq!(stream.resend.expire(at(overdue - 1)), None);
+        stream.resend.expire(at(overdue))
+    };
+    assert_eq!(broken(true), None);
+    assert_eq!(broken(false), Some(FrameId(5)));
+}
+
+#[test]
 fn the_newest_broken_frame_is_told_and_what_is_forgotten_is_not_sent_again() {
     let mut stream = Stream::with_round_trip(10);
     for frame in 0..4 {
