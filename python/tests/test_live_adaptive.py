@@ -112,9 +112,9 @@ def by_our_client(there: Stage, folder: Path) -> While:
 PLAYERS: dict[str, Any] = {"chromium": by_chromium, "client": by_our_client}
 
 
-def play(folder: Path, player: str, loss: dict[str, Any]) -> Seen:
+def play(folder: Path, player: str, **path: Any) -> Seen:
     """Let a player have a stream whose packets are lost."""
-    with stage(folder, "fixed", {**RATES, "repair": "adaptive"}, (1280, 720), loss=loss) as there:
+    with stage(folder, "fixed", {**RATES, "repair": "adaptive"}, (1280, 720), **path) as there:
         began_ns, ended_ns, shown, repaired = PLAYERS[player](there, folder)
         there.host.result()
         there.link.result()
@@ -144,18 +144,22 @@ def play(folder: Path, player: str, loss: dict[str, Any]) -> Seen:
     )
 
 
+def loses(seen: Seen, share: str) -> bool:
+    """Whether the path lost what it should."""
+    return 0.5 < seen.lost / (float(share.removesuffix(" %")) / 100) < 2
+
+
 @pytest.mark.parametrize("player", [pytest.param("chromium", marks=NEEDS_CHROMIUM), "client"])
 @pytest.mark.parametrize(("share", "length"), LOSSES if IN_FULL else [("2 %", 3)])
 def test_all_is_shown_and_no_key_frame_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], player: str, share: str, length: int
 ) -> None:
-    seen = play(tmp_path, player, lost(share, length))
+    seen = play(tmp_path, player, loss=lost(share, length))
     if IN_FULL:
         with capsys.disabled():
             head = HEAD if (player, share, length) == ("chromium", *LOSSES[0]) else ""
             print(f"\n{head}\n{player:10}{share:>7}{length:7}{seen}".replace("\n\n", "\n"))  # noqa: T201
-    # The path loses what it should.
-    assert 0.5 < seen.lost / (float(share.removesuffix(" %")) / 100) < 2, seen
+    assert loses(seen, share), seen
     with of_times():
         assert seen.made_fps > MIN_LIVE_FPS
         assert MIN_SHOWN[share] * seen.made_fps < seen.shown_fps < 1.03 * seen.made_fps, seen
@@ -166,3 +170,25 @@ def test_all_is_shown_and_no_key_frame_is_asked_for(
         # What is lost has to be sent once more, by repair packets or again; few losses have another
         # size in the mean than all packets.
         assert 0.8 < seen.repair < 1.5, seen
+
+
+FAR = [(100, share, length) for share, length in LOSSES if share in {"1 %", "5 %"}]
+HARD = [(20, "9 %", 1), (20, "9 %", 3)]
+
+
+@pytest.mark.parametrize("player", [pytest.param("chromium", marks=NEEDS_CHROMIUM), "client"])
+@pytest.mark.parametrize("path", [*FAR, *HARD] if IN_FULL else [(100, "2 %", 1)])
+def test_no_key_frame_is_asked_for_far_away_or_behind_hard_losses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], player: str, path: tuple[int, str, int]
+) -> None:
+    """Where there is no time to ask, repair packets cost several times what is lost."""
+    rtt_ms, share, length = path
+    seen = play(tmp_path, player, loss=lost(share, length), base_rtt=f"{rtt_ms} ms")
+    with capsys.disabled():
+        print(f"\n{HEAD}\n{player:10}{share:>7}{length:7}{seen}, {rtt_ms} ms")  # noqa: T201
+    assert loses(seen, share), seen
+    with of_times():
+        assert seen.made_fps > MIN_LIVE_FPS
+        assert 0.9 * seen.made_fps < seen.shown_fps < 1.03 * seen.made_fps, seen
+        assert seen.key_frames <= max(1, SECONDS / 60), seen
+        assert 0.8 < seen.repair < 3, seen
