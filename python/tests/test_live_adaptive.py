@@ -175,8 +175,8 @@ def test_all_is_shown_and_no_key_frame_is_asked_for(
 FAR = [(100, share, length) for share, length in LOSSES if share in {"1 %", "5 %"}]
 HARD = [(20, "9 %", 1), (20, "9 %", 3)]
 MAX_KEY_FRAMES = {"chromium": 8, "client": 1}
-"""A minute. In Chromium 0 to 4 were counted, where there should be one at most: the host takes
-frames for broken that the browser shows."""
+"""A minute. In Chromium 0 to 4 were counted, where there should be one at most: the host asks for
+them itself, for frames that are not whole when it gives them up."""
 
 
 @pytest.mark.parametrize("player", [pytest.param("chromium", marks=NEEDS_CHROMIUM), "client"])
