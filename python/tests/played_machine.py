@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 DISPLAY = ":9"
-SDL = {"SDL_VIDEODRIVER": "dummy", "SDL_JOYSTICK_DISABLE_UDEV": "1"}
+SDL = {"SDL_JOYSTICK_DISABLE_UDEV": "1"}
 """There is no udev that would tell of devices."""
 GAME = (
     "/usr/games/crispy-doom -iwad /usr/share/games/doom/freedoom2.wad -config /tmp/common.cfg "
@@ -47,7 +47,7 @@ def start_game(guid: str) -> subprocess.Popen[bytes]:
     for file, settings in (("common", COMMON), ("own", OWN | {"joystick_guid": f'"{guid}"'})):
         lines = "".join(f"{name} {value}\n" for name, value in settings.items())
         Path(f"/tmp/{file}.cfg").write_text(lines)
-    surroundings = {**os.environ, "DISPLAY": DISPLAY, "SDL_JOYSTICK_DISABLE_UDEV": "1"}
+    surroundings = {**os.environ, **SDL, "DISPLAY": DISPLAY}
     return subprocess.Popen(GAME.split(), stdout=subprocess.DEVNULL, env=surroundings)
 
 
@@ -56,13 +56,13 @@ def main() -> None:
     folder, here = Path(sys.argv[1]), Path(__file__).parent
     screen = ["Xvfb", DISPLAY, "-screen", "0", "320x180x24", "-nolisten", "tcp"]
     part = [sys.executable, "-m", "gameway.live.part", "host", str(folder / "host.json")]
-    program = ["env", *(f"{name}={value}" for name, value in SDL.items()), sys.executable]
+    own = {**os.environ, **SDL, "SDL_VIDEODRIVER": "dummy"}
     with subprocess.Popen(screen, stderr=subprocess.DEVNULL):
         while not Path(f"/tmp/.X11-unix/X{DISPLAY[1:]}").exists():
             time.sleep(0.05)
         with (
             subprocess.Popen(part) as host,
-            subprocess.Popen([*program, str(here / "sdl_program.py")]),
+            subprocess.Popen([sys.executable, str(here / "sdl_program.py")], env=own),
         ):
             asked, game = folder / "game", None
             while not (folder / "kill").exists():

@@ -7,8 +7,10 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import polars as pl
+from browser_fixture import Browser, browser, until_frames
 from live_fixture import MIN_LIVE_FPS, one_stream
 from witness import of_times
 
@@ -86,6 +88,19 @@ class Stage:
     def inside(self, part: str, *command: str, **more: Any) -> subprocess.Popen[str]:
         words = ["ip", "netns", "exec", self.spaces.name(part), *command]
         return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, **more)
+
+
+@contextmanager
+def watched(there: Stage, folder: Path, before: str = "") -> Iterator[tuple[Browser, str]]:
+    """Have Chromium play the stage's host behind its link; give it and its page, once it plays.
+
+    The script `before` runs ahead of the page's own.
+    """
+    inside = ("ip", "netns", "exec", there.spaces.name("client"))
+    with browser(folder / "profile", *inside) as made:
+        page = made.open(f"http://{HOST}:{PORT}/#{quote(TOKEN)}", before)
+        until_frames(made, page)
+        yield made, page
 
 
 @contextmanager

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from test_house_rules import name, tracked
 
-LEFT_OUT = re.compile(r"\b_*(?:LEAST|MOST)(?:_[A-Z]|\b)|_(?:LEAST|MOST)\b|\b(?:Giver|Taker)\b")
+LEFT_OUT = re.compile(
+    r"(?<![A-Z_])_*(?:LEAST|MOST)(?:_[A-Z]|\b)|_(?:LEAST|MOST)\b|\b(?:Giver|Taker)\b"
+)
 """Names that are not the field's: min and max, sender and receiver."""
 
 

@@ -10,13 +10,12 @@ import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 import polars as pl
 import pytest
-from browser_fixture import NEEDS_CHROMIUM, browser, inbound, until_frames
+from browser_fixture import NEEDS_CHROMIUM, inbound
 from live_fixture import MIN_LIVE_FPS, needs_live
-from stage_fixture import HOST, LOSSES, MIN_SHOWN, PORT, SECOND, TOKEN, Stage, lost, stage
+from stage_fixture import LOSSES, MIN_SHOWN, SECOND, Stage, lost, stage, watched
 from witness import of_times
 
 from gameway.live.merge import BIN_NS
@@ -78,10 +77,7 @@ class While(NamedTuple):
 
 def by_chromium(there: Stage, folder: Path) -> While:
     """Play for a while."""
-    inside = ("ip", "netns", "exec", there.spaces.name("client"))
-    with browser(folder / "profile", *inside) as made:
-        page = made.open(f"http://{HOST}:{PORT}/#{quote(TOKEN)}")
-        until_frames(made, page)
+    with watched(there, folder) as (made, page):
         time.sleep(WARM_UP_S)
         began_ns, first = there.now_ns(), inbound(made, page, "video")
         time.sleep(SECONDS)

@@ -17,7 +17,7 @@ from firefox_fixture import AUTOPLAY, KEYS, NEEDS_FIREFOX, Firefox, firefox
 from live_fixture import MIN_LIVE_FPS
 from test_live_browser import check_sound
 from test_live_gamepad import EMULATED
-from test_live_pairing import FIELD, gameway_host, wrong
+from test_live_pairing import FIELD, TRIES, gameway_host, wrong
 from test_live_screen import RED, WATCH
 from witness import of_times
 
@@ -37,8 +37,6 @@ RATES = {"min_bitrate": "500 kb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "6
 START_BPS = 1e6
 SECONDS = 4.0
 WAIT_S = 15.0
-TRIES = 5
-"""Wrong codes until the host shows another."""
 INBOUND = (
     "connection.getStats().then(all => [...all.values()].find("
     "it => it.type === 'inbound-rtp' && it.kind === '{kind}'))"

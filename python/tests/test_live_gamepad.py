@@ -19,7 +19,7 @@ from machine import ADDRESS, NEEDS_MACHINE, machine
 from ports_fixture import free_port
 from sdl_program import MILLIS, STRONG, WEAK
 from test_live_input import Page
-from test_play import eventually
+from test_play import difference, eventually
 from test_play import play as play_program
 
 if TYPE_CHECKING:
@@ -139,11 +139,6 @@ class Seen:
         return told[-1] if told else 0
 
 
-def changed(before: list[int], now: list[int]) -> float:
-    """Give the mean difference of two views' samples."""
-    return sum(abs(a - b) for a, b in zip(before, now, strict=True)) / len(now)
-
-
 class Play:
     """A browser, the link of the host in the machine, and what a program there sees."""
 
@@ -160,7 +155,7 @@ class Play:
 
     def moved(self, before: list[int]) -> float:
         """Give the mean difference of what the player sees now."""
-        return changed(before, self.do(VIEW))
+        return difference(before, self.do(VIEW))
 
     def view_at_rest(self) -> list[int]:
         """Wait until what the player sees stays for a second, and give it."""
@@ -368,11 +363,11 @@ def test_a_game_is_walked_through_by_a_gamepad(play: Play) -> None:
     play.view_at_rest()
     # A shot: the pistol's flash, until it is ready again.
     ready = play.do(PISTOL)
-    assert changed(ready, play.do(PISTOL)) < STILL
+    assert difference(ready, play.do(PISTOL)) < STILL
     play.do("press(0, 0, 1)")
-    assert eventually(lambda: changed(ready, play.do(PISTOL)) > MOVED), "fires"
+    assert eventually(lambda: difference(ready, play.do(PISTOL)) > MOVED), "fires"
     play.do("press(0, 0, 0)")
-    assert eventually(lambda: changed(ready, play.do(PISTOL)) < STILL), "fires no more"
+    assert eventually(lambda: difference(ready, play.do(PISTOL)) < STILL), "fires no more"
 
 
 @NEEDS_MACHINE

@@ -10,14 +10,12 @@ import os
 import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import polars as pl
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, browser, end, host, part, until_frames
 from live_fixture import needs_live
-from stage_fixture import HOST, PORT, stage
-from stage_fixture import TOKEN as STAGE_TOKEN
+from stage_fixture import stage, watched
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -141,10 +139,7 @@ def test_chromium_shows_a_picture_that_shrinks_and_grows_again(
     keys = RATES | LADDER | {"start_bitrate": "4 Mb/s"}
     path: dict[str, Any] = {"capacity": CAPACITY, "queue": {"kind": "drop-tail", "size": "1 s"}}
     with stage(tmp_path, "gcc", keys, (1280, 720), **path) as there:
-        inside = ("ip", "netns", "exec", there.spaces.name("client"))
-        with browser(tmp_path / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/#{quote(STAGE_TOKEN)}", WATCH)
-            until_frames(made, page)
+        with watched(there, tmp_path, WATCH) as (made, page):
             time.sleep(ENDS_AT_S)
             shown = made.evaluate(page, "window.shown")
         there.host.result()

@@ -274,11 +274,6 @@ const ask = (path, method, body, more) => fetch("LINK" + path, { method, body, .
     await ask("lab", "POST", "{}", { mode: "no-cors", credentials: "include" }),
     await ask("", "GET", undefined, {}),
   ];
-  const frame = document.body.appendChild(document.createElement("iframe"));
-  frame.src = "LINK";
-  await new Promise((done) => { frame.onload = done; });
-  // What is shown instead of a page that no other may frame belongs to nobody.
-  try { window.framed = frame.contentWindow.location.href; } catch { window.framed = "refused"; }
 })();
 </script>"""
 

@@ -12,7 +12,6 @@ import time
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 import polars as pl
 import pytest
@@ -27,8 +26,7 @@ from browser_fixture import (
     until_frames,
 )
 from live_fixture import MIN_LIVE_FPS, needs_live
-from stage_fixture import HOST, LOSSES, MIN_SHOWN, PORT, RATES, lost, stage
-from stage_fixture import TOKEN as STAGE_TOKEN
+from stage_fixture import LOSSES, MIN_SHOWN, RATES, lost, stage, watched
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -165,10 +163,8 @@ def play_through_loss(folder: Path, repair: str, **loss: Any) -> Watched:
     """Let Chromium play a stream whose packets are lost."""
     keys = {"max_bitrate": DEFAULT, "repair": repair}
     with stage(folder, "pudica", keys, (1280, 720), loss=loss) as there:
-        inside = ("ip", "netns", "exec", there.spaces.name("client"))
-        with browser(folder / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/#{quote(STAGE_TOKEN)}")
-            first = until_frames(made, page)
+        with watched(there, folder) as (made, page):
+            first = inbound(made, page, "video")
             time.sleep(SECONDS)
             last = inbound(made, page, "video")
         there.host.result()
@@ -218,10 +214,7 @@ def concealed_through_loss(folder: Path, repair: str, share: str) -> tuple[float
     loss = {"kind": "random", "probability": share}
     keys = {**RATES, "repair": repair}
     with stage(folder, "fixed", keys, audio=True, loss=loss) as there:
-        inside = ("ip", "netns", "exec", there.spaces.name("client"))
-        with browser(folder / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/#{quote(STAGE_TOKEN)}")
-            until_frames(made, page)
+        with watched(there, folder) as (made, page):
             # The sender has learnt of the losses, and the browser how late packets are.
             time.sleep(2)
             first = inbound(made, page, "audio")

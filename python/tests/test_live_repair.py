@@ -9,13 +9,12 @@ from __future__ import annotations
 import time
 from statistics import median
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import polars as pl
 import pytest
-from browser_fixture import NEEDS_CHROMIUM, browser, inbound, until_frames
+from browser_fixture import NEEDS_CHROMIUM, inbound
 from live_fixture import needs_live
-from stage_fixture import HOST, PORT, TOKEN, stage
+from stage_fixture import stage, watched
 from witness import of_times
 
 import gameway as gw
@@ -93,10 +92,7 @@ def test_chromium_shows_a_frame_a_round_trip_late_and_none_behind_it_by_more(
     keys = {"start_bitrate": "10 Mb/s", "max_bitrate": "10 Mb/s", "repair": "nack"}
     loss = {"kind": "random", "probability": "0.2 %"}
     with stage(tmp_path, "fixed", keys, loss=loss, base_rtt=f"{rtt_ms} ms") as there:
-        inside = ("ip", "netns", "exec", there.spaces.name("client"))
-        with browser(tmp_path / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/#{quote(TOKEN)}")
-            until_frames(made, page)
+        with watched(there, tmp_path) as (made, page):
             # The controller of the rate and the browser's measure of the path have settled.
             time.sleep(2)
             first = inbound(made, page, "video")

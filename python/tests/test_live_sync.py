@@ -6,12 +6,11 @@ import time
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import pytest
-from browser_fixture import NEEDS_CHROMIUM, browser, inbound, until_frames
+from browser_fixture import NEEDS_CHROMIUM, inbound
 from live_fixture import needs_live
-from stage_fixture import HOST, PORT, RATES, TOKEN, stage
+from stage_fixture import RATES, stage, watched
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -68,10 +67,7 @@ class Played:
 def played(folder: Path, *, since: float = 0.0, before: str = "", **path: Any) -> Played:
     """Let a browser play; look at it from this second of the run on, or once it plays evenly."""
     with stage(folder, "fixed", RATES, audio=True, **path) as there:
-        inside = ("ip", "netns", "exec", there.spaces.name("client"))
-        with browser(folder / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/#{quote(TOKEN)}", before)
-            until_frames(made, page)
+        with watched(there, folder, before) as (made, page):
             # Until the browser has learnt how evenly sound comes.
             time.sleep(3)
             there.wait_until(since)

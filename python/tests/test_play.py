@@ -71,6 +71,11 @@ def eventually(holds: Callable[[], bool]) -> bool:
     return True
 
 
+def difference(before: list[int], now: list[int]) -> float:
+    """Give the mean difference of two pictures' samples."""
+    return sum(abs(a - b) for a, b in zip(before, now, strict=True)) / len(now)
+
+
 class Game:
     """The game in a page."""
 
@@ -107,8 +112,7 @@ class Game:
 
     def changed(self, before: list[int]) -> float:
         """Tell how much the number's samples differ from what they were, on average."""
-        now = self.ammo()
-        return sum(abs(a - b) for a, b in zip(before, now, strict=True)) / len(now)
+        return difference(before, self.ammo())
 
 
 def test_a_game_is_played_by_keys_and_ctrl_c_ends_all(tmp_path: Path) -> None:

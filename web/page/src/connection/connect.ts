@@ -26,7 +26,7 @@ interface Parts {
   reports: Reports;
 }
 
-// As little delay as the network allows. Sound keeps what its receiver takes for jitter: with less it is broken up.
+// As little delay as the network allows; for the video alone, since sound needs what its receiver takes for jitter.
 function waitForNothing(receiver: RTCRtpReceiver): void {
   if ("jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0;
   if ("playoutDelayHint" in receiver) receiver.playoutDelayHint = 0;
