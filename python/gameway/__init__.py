@@ -15,15 +15,14 @@ from gameway import _core
 
 if TYPE_CHECKING:
     from gameway.controller import ProbeCluster, RateController, Target
-    from gameway.errors import GamewayError, InputError
+    from gameway.errors import GamewayError, InputError, Interrupted
     from gameway.expansion import Run, expand
     from gameway.experiment import Experiment, load, loads
     from gameway.experiment.path import Back, Change, Duplicate, Hop, Jitter, Loss, Path, Reorder
     from gameway.experiment.tables import Competitor, Ping, Record, Stream
+    from gameway.on import LiveOptions
     from gameway.results import Results
     from gameway.running import run
-    from gameway.sweep import Interrupted
-    from gameway.sweep.drivers import LiveOptions
 
 SCHEMA_VERSION = _core.SCHEMA_VERSION
 __version__ = _core.VERSION
@@ -31,7 +30,7 @@ __version__ = _core.VERSION
 _MODULES = ("compare", "figures", "metrics", "report")
 _HOMES = {
     "controller": ("ProbeCluster", "RateController", "Target"),
-    "errors": ("GamewayError", "InputError"),
+    "errors": ("GamewayError", "InputError", "Interrupted"),
     "expansion": ("Run", "expand"),
     "experiment": ("Experiment", "load", "loads"),
     "experiment.path": (
@@ -45,10 +44,9 @@ _HOMES = {
         "Reorder",
     ),
     "experiment.tables": ("Competitor", "Ping", "Record", "Stream"),
+    "on": ("LiveOptions",),
     "results": ("Results",),
     "running": ("run",),
-    "sweep": ("Interrupted",),
-    "sweep.drivers": ("LiveOptions",),
 }
 
 

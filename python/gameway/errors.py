@@ -62,6 +62,15 @@ class InputError(GamewayError):
         return f"{clause}; {self.hint}" if self.hint else clause
 
 
+class Interrupted(GamewayError):
+    """Ctrl-C, or a signal that counts as it: what is finished is kept, the rest was not begun."""
+
+    def __init__(self, told: str, code: int) -> None:
+        """Keep what is told, and the exit code that a shell has for a program that ended so."""
+        self.code = code
+        super().__init__(told)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Give a hint that names the nearest known word, and all of them."""
     names = sorted(known)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from gameway import sweep
 from gameway.errors import InputError
-from gameway.sweep.drivers import SIMULATOR, Driver, LiveOptions, On
+from gameway.on import LiveOptions, On
+from gameway.sweep.drivers import SIMULATOR, Driver
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from gameway import report
 from gameway.beside import TOLERANCES, Row, Side, Tolerance, compare, sections, testbed, twin
 from gameway.beside.measures import OF_VIDEOS
 from gameway.beside.warnings import warning
-from gameway.cli import app, commands
+from gameway.cli import app, reports
 from gameway.live import schema
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def test_a_report_that_checks_fails_where_a_mean_is_outside(
     alone = tmp_path / "alone"
     shutil.copytree(same.path, alone, ignore=shutil.ignore_patterns(twin.FOLDER))
     with pytest.raises(gw.InputError, match="has nothing to check"):
-        commands.outside(alone)
+        reports.outside(alone)
 
 
 def test_a_report_can_stand_beside_results_of_another_folder(

@@ -69,7 +69,7 @@ TESTED_WITH: dict[str, set[str]] = {
 # Rooms of the Python package from the ground up: each knows those of lower floors only.
 FLOORS = (
     ("durable",),
-    ("errors", "controller", "caller", "signals", "cached"),
+    ("errors", "controller", "caller", "signals", "cached", "catalogue", "on"),
     ("experiments", "results", "video"),
     ("experiment", "published"),
     ("expansion", "metrics"),

@@ -10,6 +10,7 @@ import typer
 
 from gameway import _core
 from gameway.cli.app import app
+from gameway.live import programs
 
 TOKEN = "a-token-of-24-characters"
 pytestmark = pytest.mark.skipif(not _core.encoders(), reason="needs a build with live streams")
@@ -55,6 +56,13 @@ def test_help_is_the_programs_by_this_name(command: str) -> None:
     assert all(option in text for option in options(command))
 
 
+@pytest.mark.parametrize("command", programs.PROGRAMS)
+def test_help_of_all_commands_tells_a_program_as_the_program_does(command: str) -> None:
+    found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
+    told = " ".join(str(found.help).split())
+    assert said(command, "--help")[1].splitlines()[0] == told
+
+
 def imported(*words: str) -> set[str]:
     """Name the packages that a command imports."""
     command = [sys.executable, "-X", "importtime", "-m", "gameway", *words]
@@ -69,7 +77,7 @@ def test_a_program_starts_without_what_the_lab_imports(command: str) -> None:
 
 
 def test_another_command_imports_it() -> None:
-    assert {"typer", "rich", "polars", "pydantic"} <= imported("list", "queues")
+    assert {"typer", "rich", "pydantic"} <= imported("schema")
 
 
 def completed(command: str, incomplete: str) -> list[str]:

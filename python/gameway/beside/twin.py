@@ -27,8 +27,9 @@ from gameway.expansion import expand
 from gameway.expansion.base_rtt import DISTANCES, NOMINAL
 from gameway.experiment.tables import CHROMIUM
 from gameway.live.video.videos import sizes_name
+from gameway.on import LiveOptions, On
 from gameway.results import MANIFEST, RUNS, Results, read_manifest
-from gameway.sweep.drivers import TWIN, LiveOptions, On
+from gameway.sweep.drivers import TWIN
 from gameway.sweep.folder import SPEC
 
 if TYPE_CHECKING:

@@ -30,14 +30,14 @@ def main() -> None:
             if name == programs.PLAY:
                 play_in_lab(words)
             programs.carry_out(name, words)
-        # What the others import takes half a second, which a program need not wait for.
+        # What declares the others imports much, which a program need not wait for.
         from gameway.cli import app  # noqa: PLC0415
 
         app.main()
     except GamewayError as error:
         if os.environ.get("GAMEWAY_DEBUG") == "1":
             raise
-        from gameway.cli.commands import err  # noqa: PLC0415
+        from gameway.cli.console import err  # noqa: PLC0415 (as above)
 
         message = f"error: {error}"
         err.print(message, style="red", highlight=False, markup=False, soft_wrap=True)

@@ -1,8 +1,11 @@
-"""The commands: one verb for each thing that a user wants."""
+"""The commands: one verb for each thing that a user wants.
+
+Here is what each is called and takes. What it does is in a module for each group of commands, which
+is imported when one of them is carried out: help, completion and lists start without the rest.
+"""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,22 +15,9 @@ import typer
 from typer.core import TyperCommand
 
 import gameway
-from gameway import experiments
-from gameway.cli import terminal
-from gameway.cli.commands import (
-    REPORT,
-    RunCommand,
-    err,
-    out,
-    outside,
-    print_page,
-    record_folder,
-    report_folder,
-)
-from gameway.errors import InputError
-from gameway.experiment.keys import entries
+from gameway.errors import Interrupted
 from gameway.live import programs
-from gameway.sweep.drivers import LiveOptions, On
+from gameway.on import LiveOptions, On
 
 app = typer.Typer(
     name="gameway",
@@ -51,7 +41,7 @@ class Listed(StrEnum):
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)
     if wanted:
-        out.print(f"gameway {gameway.__version__} (result schema {gameway.SCHEMA_VERSION})")
+        typer.echo(f"gameway {gameway.__version__} (result schema {gameway.SCHEMA_VERSION})")
         raise typer.Exit
 
 
@@ -145,6 +135,8 @@ def run_command(
 
     Next: open the report, or read the tables in Python with `gameway.Results.open("results/try")`.
     """
+    from gameway.cli.runs import RunCommand  # noqa: PLC0415 (heavy; help must be quick)
+
     live = LiveOptions(source, pcap, film)
     RunCommand(file, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
 
@@ -172,6 +164,9 @@ def reproduce(
 
     Next: open the report; published and simulated values stand side by side, with the difference.
     """
+    from gameway import experiments  # noqa: PLC0415 (as below)
+    from gameway.cli.runs import RunCommand  # noqa: PLC0415 (heavy; help must be quick)
+
     found = experiments.find(name)
     live = LiveOptions(source, pcap, film)
     RunCommand(found, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
@@ -213,8 +208,10 @@ def report(
 
     Next: open `results/demo/report.html` in a browser.
     """
-    report_folder(folder, simulated, page)
-    if check and outside(folder, simulated):
+    from gameway.cli import reports  # noqa: PLC0415 (heavy; help must be quick)
+
+    reports.report_folder(folder, simulated, page)
+    if check and reports.outside(folder, simulated):
         raise typer.Exit(1)
 
 
@@ -243,15 +240,9 @@ def compare(
 
     Next: open the page that it names; every table and figure lies beside it as CSV, SVG and PDF.
     """
-    from gameway import compare as comparisons  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.cli import reports  # noqa: PLC0415 (heavy; help must be quick)
 
-    with err.status("measuring"):
-        page = comparisons.compare(folders).page
-    print_page(page)
-    if not no_report:
-        own = folders[0] / "compare" if len(folders) == 1 else Path("results") / "compare"
-        place = comparisons.write(page, (target or own) / REPORT)
-        out.print(f"report: {place}", highlight=False, soft_wrap=True)
+    reports.compare_folders(folders, target, report=not no_report)
 
 
 @app.command(name="list")
@@ -264,15 +255,14 @@ def list_command(
 
     Next: name one in an experiment file, e.g. `controller = "gcc"`.
     """
+    from gameway.cli import lists  # noqa: PLC0415 (help must be quick)
+
     if what is Listed.metrics:
-        _list_metrics()
+        lists.print_metrics()
     elif what is Listed.experiments:
-        for name in experiments.names():
-            out.print(f"{name}: {experiments.title(name)}", highlight=False, soft_wrap=True)
+        lists.print_experiments()
     else:
-        found = entries(what.value).values()
-        has_options = any(entry["options"] for entry in found)
-        out.print(terminal.catalogue(found, "default" if has_options else None))
+        lists.print_part(what.value)
 
 
 Page = Annotated[
@@ -288,11 +278,9 @@ def schema_command(file: Page = None) -> None:
 
     Next: begin an experiment file with `#:schema ./gameway.schema.json`.
     """
-    import json as json_text  # noqa: PLC0415 (an option of another command has its name)
+    from gameway.cli import lists  # noqa: PLC0415 (help must be quick)
 
-    from gameway.experiment.schema import schema  # noqa: PLC0415 (heavy; help must be quick)
-
-    _write(json_text.dumps(schema(), indent=1, ensure_ascii=False) + "\n", file)
+    lists.write_schema(file)
 
 
 @app.command("reference")
@@ -301,21 +289,9 @@ def reference_command(file: Page = None) -> None:
 
     Example: `gameway reference --out reference.md`
     """
-    from gameway.experiment.reference import page  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.cli import lists  # noqa: PLC0415 (help must be quick)
 
-    _write(page(), file)
-
-
-def _write(text: str, file: Path | None) -> None:
-    """Write a text to a file, or to the screen as it is."""
-    if file is None:
-        sys.stdout.write(text)
-        return
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=file) from None
-    out.print(f"{file} written", highlight=False)
+    lists.write_reference(file)
 
 
 @app.command()
@@ -346,23 +322,9 @@ def frames(
 
     Next: `video = { file = "game.gwfr" }` in a [[stream]] of an experiment file.
     """
-    from gameway import video as videos  # noqa: PLC0415 (only this command needs it)
-    from gameway.video.frame_table import summarise  # noqa: PLC0415 (only this command needs it)
+    from gameway.cli.recordings import FramesCommand  # noqa: PLC0415 (heavy; help must be quick)
 
-    rate = None if frame_rate is None else videos.parse_frame_rate(frame_rate)
-    sizes = videos.frame_sizes(video, frame_rate=rate)
-    if csv:
-        sys.stdout.write(sizes.write_csv())
-    elif json:
-        sys.stdout.write(sizes.write_json() + "\n")
-    else:
-        figures = summarise(sizes).transpose(
-            include_header=True, header_name="figure", column_names=["value"]
-        )
-        out.print(terminal.frame(figures))
-    if table is not None:
-        places = videos.frame_table_from_videos([video], table, frame_rate=rate)
-        err.print(f"wrote {table}: {places.told()}", highlight=False, soft_wrap=True)
+    FramesCommand(video, csv, json, table, frame_rate).carry_out()
 
 
 @app.command("gateway-record")
@@ -379,7 +341,9 @@ def gateway_record(
 
     Example: `gameway gateway-record evening.jsonl --out results/evening`
     """
-    record_folder(record, folder or Path("results") / record.stem)
+    from gameway.cli import reports  # noqa: PLC0415 (heavy; help must be quick)
+
+    reports.record_folder(record, folder or Path("results") / record.stem)
 
 
 @dataclass(frozen=True)
@@ -407,7 +371,9 @@ class Program(TyperCommand):
 
 @app.command("play", cls=Program, add_help_option=False)
 def play_command(context: typer.Context) -> None:
-    """Play a program in a browser, on a screen of its own."""
+    """Play a program in a browser: on a screen and a sound server of its own, streamed with a
+    congestion control that keeps the queue short.
+    """  # noqa: D205 (one sentence, as the program tells it)
     programs.carry_out("play", context.args)
 
 
@@ -431,7 +397,7 @@ def devices_command(context: typer.Context) -> None:
 
 @app.command("doctor", cls=Program, add_help_option=False)
 def doctor_command(context: typer.Context) -> None:
-    """Try what of playing works on this machine, and say how to mend what does not."""
+    """Try what of `gameway play` works on this machine, and say how to mend what does not."""
     programs.carry_out("doctor", context.args)
 
 
@@ -445,17 +411,9 @@ def main() -> None:
     """Carry out a command; an interruption is a message, too."""
     try:
         app()
-    except gameway.Interrupted as interruption:
+    except Interrupted as interruption:
+        from gameway.cli.console import err  # noqa: PLC0415 (help must be quick)
+
         message = str(interruption)
         err.print(message, style="yellow", highlight=False, markup=False, soft_wrap=True)
         raise SystemExit(interruption.code) from None
-
-
-def _list_metrics() -> None:
-    from gameway.metrics import METRICS, VIDEO_METRICS  # noqa: PLC0415 (heavy; help must be quick)
-
-    rows = [
-        {"name": one.name, "unit": one.unit, "summary": one.definition, "source": one.source}
-        for one in [*METRICS, *VIDEO_METRICS]
-    ]
-    out.print(terminal.catalogue(rows, "unit"))

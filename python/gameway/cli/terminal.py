@@ -166,7 +166,7 @@ def _catalogue_row(
 
 def page_table(table: PageTable, heading: str) -> Table:
     """Lay out a table of a page; the best cells are bold."""
-    from gameway.page import shown  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.page import shown  # noqa: PLC0415 (heavy; other commands do without)
 
     title = f"{heading}: {table.caption}" if table.caption else heading
     laid = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)

@@ -20,8 +20,9 @@ from gameway.live import lateness, offers
 from gameway.live.merge import Parts, merge
 from gameway.live.plan import VIDEO
 from gameway.live.video import videos
+from gameway.on import On
 from gameway.sweep import folder, run
-from gameway.sweep.drivers import Driver, On
+from gameway.sweep.drivers import Driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

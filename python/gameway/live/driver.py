@@ -13,7 +13,8 @@ from gameway.live.plan import plan_of
 from gameway.live.sources import OPTION, How, Source
 from gameway.live.video import films, player, videos
 from gameway.live.video.content import SCENES, Content
-from gameway.sweep.drivers import Driver, LiveOptions, On
+from gameway.on import LiveOptions, On
+from gameway.sweep.drivers import Driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

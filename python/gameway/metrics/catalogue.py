@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gameway.metrics.frames import STALL_LIMITS_MS
-from gameway.metrics.network import DELAY_LIMITS_MS
+from gameway.metrics import limits
 
 SCOPES = {
     "run": "the whole run",
@@ -83,7 +82,7 @@ def _network() -> list[Metric]:
         Metric(f"queue_over_{limit}ms_percent", "%", "share of the stream's forwarded packets "
                f"whose queueing delay at the bottleneck was {limit} ms or more", _GRAFF,
                higher_is_better=False)
-        for limit in DELAY_LIMITS_MS
+        for limit in limits.DELAY_MS
     ]  # fmt: skip
     return [
         Metric("bitrate_mbps", "Mb/s", "wire bytes of the stream that reached the client",
@@ -116,7 +115,7 @@ def _frames() -> list[Metric]:
     stalls = [
         Metric(f"stall_{limit}ms_percent", "%", f"frames with a frame delay over {limit} ms or "
                "never shown", f"{_PUDICA}, 2.3", higher_is_better=False)
-        for limit in STALL_LIMITS_MS
+        for limit in limits.STALL_MS
     ]  # fmt: skip
     delay = "frame delay (first packet sent to last needed packet received) of complete frames"
     queue = "queueing delay that the first packet of a frame met at the bottleneck"
@@ -186,8 +185,8 @@ _LABELS = {
     "mos_low": "opinion score, low classes",
     "mos_planning": "opinion score, planning mode",
 }
-_LABELS |= {f"stall_{ms}ms_percent": f"stalls over {ms} ms" for ms in STALL_LIMITS_MS}
-_LABELS |= {f"queue_over_{ms}ms_percent": f"packets queued {ms} ms" for ms in DELAY_LIMITS_MS}
+_LABELS |= {f"stall_{ms}ms_percent": f"stalls over {ms} ms" for ms in limits.STALL_MS}
+_LABELS |= {f"queue_over_{ms}ms_percent": f"packets queued {ms} ms" for ms in limits.DELAY_MS}
 _LABELS |= {f"frame_delay_p{p}_ms": f"frame delay, p{p}" for p in (50, 95, 99)}
 _LABELS |= {f"first_packet_queue_p{p}_ms": f"first packet's queue, p{p}" for p in (50, 95, 99)}
 _LABELS |= {

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from gameway.metrics import limits
+
 if TYPE_CHECKING:
     from gameway.metrics.statistics import Floats
     from gameway.metrics.windows import Window
 
-STALL_LIMITS_MS = (50, 100, 200)
 # Frames captured this shortly before the end of a run may still be on their way: not judged.
 GRACE_S = 1.0
 # The mean over this long is what a controller counts on when it sets a target.
@@ -94,7 +95,7 @@ def frame_metrics(frames: Frames, window: Window, there_s: float) -> dict[str, f
     found |= _quantiles("first_packet_queue", inside.queue_ms)
     judged = inside.of_target[~np.isnan(inside.of_target)]
     found["target_met_percent"] = percent(np.abs(judged - 1.0) <= TARGET_MET)
-    for limit in STALL_LIMITS_MS:
+    for limit in limits.STALL_MS:
         found[f"stall_{limit}ms_percent"] = percent(never | (inside.delay_ms > limit))
     return found
 

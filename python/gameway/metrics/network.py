@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gameway.metrics import limits
+
 if TYPE_CHECKING:
     from gameway.metrics.presence import Spans
     from gameway.metrics.windows import Window
 
-DELAY_LIMITS_MS = (10, 20, 50, 100)
+DELAY_LIMITS_MS = limits.DELAY_MS
 NAN = float("nan")
 
 

@@ -20,7 +20,16 @@ _BITS_PER_SECOND = {
     "Mbps": 1e6,
     "Gbps": 1e9,
 }
-_BYTES = {"B": 1.0, "kB": 1e3, "KiB": 1024.0, "MB": 1e6, "MiB": 1048576.0}
+_BYTES = {
+    "B": 1.0,
+    "kB": 1e3,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "KiB": 1024.0,
+    "MiB": 1024.0**2,
+    "GiB": 1024.0**3,
+}
 _PLAIN = {"%": 0.01, "bdp": 1.0, "BDP": 1.0, "packets": 1.0, "packet": 1.0, "": 1.0}
 _SCALES = _SECONDS | _BITS_PER_SECOND | _BYTES | _PLAIN
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gameway import _core
 from gameway.caller import owns
-from gameway.errors import GamewayError, InputError
+from gameway.errors import GamewayError, InputError, Interrupted
 from gameway.expansion import Expansion, Run, expanded
 from gameway.expansion.base_rtt import own_base_rtt
 from gameway.expansion.specification import canonical
@@ -31,15 +31,6 @@ if TYPE_CHECKING:
 SHOWN_FAILURES = 3
 ANSWER_S = 0.2
 """How soon Ctrl-C is answered: other libraries' handlers restart a wait that has no end."""
-
-
-class Interrupted(GamewayError):
-    """Ctrl-C, or a signal that counts as it: what is finished is kept, the rest was not begun."""
-
-    def __init__(self, told: str, code: int) -> None:
-        """Keep what is told, and the exit code that a shell has for a program that ended so."""
-        self.code = code
-        super().__init__(told)
 
 
 @dataclass

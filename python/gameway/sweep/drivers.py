@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gameway.experiment.keys import places
 from gameway.experiment.tables import CHROMIUM
+from gameway.on import On
 from gameway.sweep import folder
 
 if TYPE_CHECKING:
@@ -19,25 +19,6 @@ if TYPE_CHECKING:
 
 RunOne = Callable[[dict[str, Any], dict[str, Any], Path], None]
 """Computes one run: its spec, the spec to record, its folder."""
-
-
-class On(StrEnum):
-    """Where an experiment runs."""
-
-    sim = "sim"
-    live = "live"
-
-
-@dataclass(frozen=True)
-class LiveOptions:
-    """How a live run is done: what an experiment does not say, as it is the same on all drivers."""
-
-    source: str = "scene"
-    """What is streamed: `scene`, `x11:COMMAND` or `file:PATH`."""
-    pcap: bool = False
-    """Whether the headers of all packets are kept, as the link saw them."""
-    film: str = "scenes"
-    """What competitors of kind "dash" show: `scenes` or `file:PATH`."""
 
 
 def _nothing_more(_experiment: Experiment, _runs: list[Run]) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gameway import durable, sweep
-from gameway.errors import GamewayError, InputError
+from gameway.errors import GamewayError, InputError, Interrupted
 from gameway.results import MANIFEST, RUNS, Results
-from gameway.sweep import Interrupted
 from gameway.sweep.drivers import SIMULATOR
 from gameway.sweep.progress import Silent
 

@@ -1,121 +1,28 @@
-"""What `gameway run`, `reproduce` and `report` do, and what they print of it."""
+"""What `gameway report`, `compare` and `gateway-record` do: pages, and what is printed of them."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 import gameway
-from gameway import experiments
-from gameway.caller import owns
 from gameway.cli import terminal
-from gameway.experiment.suite import Suite, load_suite
+from gameway.cli.console import err, out
+from gameway.on import On
 from gameway.results import Results
-from gameway.running import driver
-from gameway.signals import exits_as_shells_do
-from gameway.sweep import progress
 from gameway.sweep import suite as suites
-from gameway.sweep.drivers import LiveOptions, On
 
 if TYPE_CHECKING:
-    from gameway.experiment import Experiment
+    from collections.abc import Sequence
+
     from gameway.page import Page
 
 REPORT = "report.html"
-WIDTH_OF_FILES = 160
-"""Columns of a table that is not written to a terminal."""
-
-out = Console(emoji=False)
-err = Console(stderr=True, emoji=False)
-if not out.is_terminal and "COLUMNS" not in os.environ:
-    out.width = WIDTH_OF_FILES
-
-
-@dataclass(frozen=True)
-class RunCommand:
-    """What the command line asks for: an experiment's file or a suite's folder, and how."""
-
-    found: Path
-    on: On = On.sim
-    runs: int | None = None
-    settings: list[str] | None = None
-    parts: list[str] | None = None
-    jobs: int | None = None
-    folder: Path | None = None
-    report: bool = True
-    live: LiveOptions | None = None
-
-    @property
-    def overrides(self) -> list[str]:
-        """What is set anew."""
-        return [*(self.settings or []), *([] if self.runs is None else [f"runs={self.runs}"])]
-
-    def target(self, name: str) -> Path:
-        """The folder of the results: live ones end in -live, whatever the experiment is called."""
-        live = f"{name.removesuffix('-live')}-live"
-        return self.folder or Path("results") / (live if self.on is On.live else name)
-
-    def carry_out(self) -> None:
-        """Run it, print what it says, and write its page."""
-        with exits_as_shells_do():
-            self._carry_out()
-
-    def _carry_out(self) -> None:
-        if experiments.is_suite(self.found):
-            whole = load_suite(self.found)
-            suite = (whole.only(self.parts) if self.parts else whole).with_overrides(self.overrides)
-            target = self.target(suite.name)
-            with owns(target):
-                self._run_suite(suite, target)
-        elif self.parts:
-            problem = f"{self.found} is one experiment, it has no parts"
-            raise gameway.InputError(problem, file="--part")
-        else:
-            experiment = gameway.load(self.found).with_overrides(self.overrides)
-            target = self.target(experiment.name)
-            with owns(target):
-                self._run(experiment, target)
-
-    def _run(self, experiment: Experiment, target: Path) -> None:
-        shown = progress.for_console(err)
-        results = gameway.run(
-            experiment, target, jobs=self.jobs, progress=shown, on=self.on, live=self.live
-        )
-        if self.on is On.live:
-            self._simulate(experiment, target)
-        _print_summary(results)
-        if self.on is On.live:
-            _print_beside(results)
-        if self.report:
-            write_report(results)
-        out.print(f"tables: {target}", highlight=False, soft_wrap=True)
-
-    def _run_suite(self, suite: Suite, target: Path) -> None:
-        shown = progress.for_console(err)
-        suites.run(suite, target, driver(self.on, self.live), jobs=self.jobs, progress=shown)
-        if self.on is On.live:
-            for name, part in suite.parts.items():
-                self._simulate(part, target / name)
-        if self.report:
-            write_suite_page(target, suite.folder)
-        out.print(f"tables: {target}", highlight=False, soft_wrap=True)
-
-    def _simulate(self, experiment: Experiment, target: Path) -> None:
-        """Run the simulated twin of live results: seconds, where those took minutes."""
-        from gameway.beside import twin  # noqa: PLC0415 (heavy; help must be quick)
-
-        with err.status("simulating the same"):
-            twin.simulate(experiment, target, jobs=self.jobs)
 
 
 def write_suite_page(folder: Path, own: Path | None) -> None:
     """Write the page of a suite, whose own folder may have code for it; print its main tables."""
-    from gameway.report.suite import write_page  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.report.suite import write_page  # noqa: PLC0415 (heavy; other commands do without)
 
     page, place = write_page(folder, own)
     print_page(page)
@@ -137,23 +44,9 @@ def print_page(page: Page) -> None:
         err.print(page.warning, style="yellow", highlight=False, markup=False)
 
 
-def _print_summary(results: Results) -> None:
-    from gameway.metrics import (  # noqa: PLC0415 (heavy; help must be quick)
-        summary_table,
-        video_summary_table,
-    )
-
-    for rows, lay_out in (
-        (summary_table(results), terminal.summary),
-        (video_summary_table(results), terminal.videos),
-    ):
-        if rows.height:
-            out.print(terminal.fitting(out, partial(lay_out, rows, results.factors)))
-
-
-def _print_beside(results: Results, simulated: Results | None = None) -> None:
+def print_beside(results: Results, simulated: Results | None = None) -> None:
     """Print simulated and live means side by side, and whether a run was flagged."""
-    from gameway.beside import (  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.beside import (  # noqa: PLC0415 (heavy; other commands do without)
         compare,
         sections,
         twin,
@@ -174,7 +67,7 @@ def _print_beside(results: Results, simulated: Results | None = None) -> None:
 
 def write_report(results: Results, simulated: Results | None = None) -> None:
     """Write the report of a result folder and say where it is."""
-    from gameway import report as reports  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway import report as reports  # noqa: PLC0415 (heavy; other commands do without)
 
     page = results.path / REPORT
     reports.write(results, page, beside=simulated)
@@ -199,7 +92,7 @@ def _warn_of_missing(results: Results) -> None:
 
 def outside(folder: Path, beside: Path | None = None) -> int:
     """Count the means of live results, or of a suite of them, that are outside their tolerance."""
-    from gameway.beside import compare, twin  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.beside import compare, twin  # noqa: PLC0415 (heavy; other commands do without)
 
     suite = suites.is_suite_folder(folder)
     parts = suites.open_parts(folder) if suite else {folder.name: Results.open(folder)}
@@ -224,13 +117,13 @@ def report_folder(folder: Path, beside: Path | None, own: Path | None) -> None:
     _warn_of_missing(results)
     other = _simulated(results, beside)
     if results.manifest.get("driver") == On.live:
-        _print_beside(results, other)
+        print_beside(results, other)
     write_report(results, other)
 
 
 def _complete(folder: Path) -> None:
     """Make a result folder of a session that was not ended in order."""
-    from gameway.lab import unfinished  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.lab import unfinished  # noqa: PLC0415 (heavy; other commands do without)
 
     seconds = unfinished.complete(folder)
     if seconds is not None:
@@ -240,7 +133,7 @@ def _complete(folder: Path) -> None:
 
 def record_folder(file: Path, folder: Path) -> None:
     """Make a result folder of a gateway's record, and its report."""
-    from gameway import gateway_record  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway import gateway_record  # noqa: PLC0415 (heavy; other commands do without)
 
     made = gateway_record.convert(file, folder)
     if made.cut_lines:
@@ -248,3 +141,16 @@ def record_folder(file: Path, folder: Path) -> None:
         err.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
     write_report(made.results)
     out.print(f"tables: {folder}", highlight=False, soft_wrap=True)
+
+
+def compare_folders(folders: Sequence[Path], target: Path | None, *, report: bool) -> None:
+    """Compare the controllers of some result folders, and write the page if it is wanted."""
+    from gameway import compare  # noqa: PLC0415 (heavy; other commands do without)
+
+    with err.status("measuring"):
+        page = compare.compare(folders).page
+    print_page(page)
+    if report:
+        own = folders[0] / "compare" if len(folders) == 1 else Path("results") / "compare"
+        place = compare.write(page, (target or own) / REPORT)
+        out.print(f"report: {place}", highlight=False, soft_wrap=True)
