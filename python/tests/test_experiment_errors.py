@@ -400,9 +400,11 @@ CASES = {
         'name = "game"', 'name = "game"\nfeedback = { kind = "rfc888", interval = "5 ms" }', 12,
         "stream.0.feedback.kind", "rfc888", ['did you mean "rfc8888"', "transport-wide"],
     ),
-    "reports at no interval": (
-        'name = "game"', 'name = "game"\nfeedback = { kind = "rfc8888" }', 12,
-        "stream.0.feedback.interval", None, ['rfc8888 needs interval = "5 ms"'],
+    "reports of two formats at no interval": (
+        'name = "game"',
+        'name = "game"\nfeedback = { kind = ["rfc8888", "transport-wide"] }', 12,
+        "stream.0.feedback.interval", None,
+        ["rfc8888 has 10 ms, transport-wide has 60 ms: write one for all of them"],
     ),
     "a deadline where nothing is sent again": (
         'name = "game"',

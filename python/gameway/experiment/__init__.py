@@ -148,7 +148,7 @@ class Experiment(Part):
 
     def _check_via(self, at: keys.At, part: Stream | Competitor) -> None:
         hops = [[hop.name for hop in path.hop] for path in values(self.path)]
-        known = ("all", "path", *(name for name in hops[0] if all(name in own for own in hops)))
+        known = (*keys.FORWARD, *(name for name in hops[0] if all(name in own for own in hops)))
         for index, name in places(part.via):
             if name not in known:
                 refuse("is no bottleneck", name, keys.nearest(name, known), (*at, "via", *index))

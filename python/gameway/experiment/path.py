@@ -8,9 +8,10 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from gameway import _core
+from gameway.catalogue import tables_of
 from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
-from gameway.experiment.keys.declared import Declaration, tables_of
+from gameway.experiment.keys.declared import Declaration
 from gameway.experiment.part import AT_LEAST, KindOf, Part, check_order
 
 PATH = Declaration(tables_of("path"), classifier="classifier")

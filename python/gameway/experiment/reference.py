@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
+from gameway.catalogue import forms_of, tables_of
 from gameway.experiment import keys
-from gameway.experiment.keys.declared import forms_of, tables_of
 from gameway.experiment.tables import COMPETITOR
 
 if TYPE_CHECKING:

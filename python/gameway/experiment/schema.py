@@ -11,10 +11,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gameway import experiments
+from gameway.catalogue import NONE, QUANTITY, RUNS, WORDS, run_schema, words_of
 from gameway.experiment import Experiment, keys
 from gameway.experiment import path as path_models
 from gameway.experiment import tables as models
-from gameway.experiment.keys.declared import NONE, QUANTITY, WORDS, run_schema, words_of
+from gameway.experiment.keys.known import DEFAULT_QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ LISTS = ("stream", "competitor", "path.hop", "path.change")
 """Lists that are no axes: each of their tables is one more part."""
 WHOLE = ("at", "name", "title", "reference", "runs", "seed", "ping", "record", "packets")
 """Keys of one value."""
-DEFAULT_KINDS = {"queues": "drop-tail"}
+DEFAULT_KINDS = {"queues": DEFAULT_QUEUE}
 """What a table of the catalogue is without a kind."""
 SHORT = 150
 """What is not longer, in characters, is written wherever it stands."""
@@ -67,10 +68,7 @@ def schema() -> Schema:
             "enum": sorted(experiments.published()),
             "description": "publication to compare with",
         },
-        "runs": {
-            "type": "integer", "minimum": 1, "maximum": 100_000, "default": 1,
-            "description": "repeats of each combination",
-        },
+        "runs": RUNS,
         "controller": {
             CATALOGUE: "controllers",
             "description": "controller of every stream that names none of its own",

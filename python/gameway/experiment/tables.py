@@ -12,9 +12,10 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, model_validator
 
 from gameway import _core
+from gameway.catalogue import tables_of
 from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
-from gameway.experiment.keys.declared import Declaration, tables_of
+from gameway.experiment.keys.declared import Declaration
 from gameway.experiment.overrides import DEFAULT_NAMES
 from gameway.experiment.part import AT_LEAST, KindOf, Part, check_order
 
@@ -111,10 +112,6 @@ class OnOff(Part):
     _declared = ON_OFF.validator()
 
 
-ECN_MODES = {"udp": keys.UDP_ECN, "quic": keys.QUIC_ECN}
-"""Of the kinds that are not TCP."""
-
-
 class Competitor(KindOf):
     """Other traffic beside the game: downloads, videos, pages, calls, UDP at a constant rate."""
 
@@ -200,8 +197,8 @@ class Competitor(KindOf):
         names = keys.names_of(self.congestion_control)
         found = [name for name in names if known[name][NEEDS_ACCURATE]]
         given = places(self.ecn) if self.ecn is not None else []
-        for kind in (kind for kind in self.kinds() if "ecn" in self.OPTIONAL[kind]):
-            known_modes = ECN_MODES.get(kind, keys.TCP_ECN)
+        for kind in (kind for kind in self.kinds() if kind in keys.ECN_MODES):
+            known_modes = keys.ECN_MODES[kind]
             for index, mode in given:
                 if mode not in known_modes:
                     hint = f"it has {', '.join(known_modes)}"
@@ -232,7 +229,7 @@ class Record(Part):
 
     controller_interval: keys.Texts = RECORD.default("controller_interval")
     delay_window: keys.Texts | None = RECORD.default("delay_window")
-    packets: keys.Switch = False
+    packets: keys.Switch = RECORD.default("packets")
 
     _declared = RECORD.validator()
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
+from gameway.catalogue import NONE
 from gameway.errors import GamewayError
-from gameway.experiment.tables import Competitor
+from gameway.experiment.tables import COMPETITOR, Competitor
 from gameway.live import offers
 from gameway.live.plan import CLIENT, IPERF_PORT, goes_up
 
@@ -33,8 +34,6 @@ ECN_FIELDS = {"none": 0b00, "ect0": 0b10, "ect1": 0b01}
 """The lowest two bits of the traffic class (RFC 3168); iperf3 has its server set them, too."""
 AUTO = "auto"
 """A receive window that the kernel tunes."""
-DEFAULT_BLOCK = "128 KiB"
-"""What the simulated sender with a rate limit writes at once."""
 INTERVAL_S = 0.5
 """Intervals of iperf3's own report, as the bins."""
 PACING_US = 100
@@ -82,7 +81,7 @@ def _tcp(competitor: dict[str, Any]) -> list[str]:
     command = ["--congestion", algorithm, *length, *_sockets(competitor)]
     limit = competitor.get("rate_limit")
     if limit:
-        block = _core.parse_bytes(competitor.get("block") or DEFAULT_BLOCK)
+        block = _core.parse_bytes(competitor.get("block") or COMPETITOR.schema("block")[NONE])
         command += ["--bitrate", str(_core.parse_rate(limit)), "--length", str(block)]
     return command
 
@@ -99,11 +98,12 @@ def _sockets(competitor: dict[str, Any]) -> list[str]:
 
 
 def _udp(competitor: dict[str, Any]) -> list[str]:
-    packet = _core.parse_bytes(competitor.get("packet_size") or "1200 B")
+    packet = _core.parse_bytes(competitor.get("packet_size") or COMPETITOR.default("packet_size"))
     payload = packet - IP_UDP_BYTES
     rate = _core.parse_rate(competitor["rate"]) * payload // packet
     command = ["--udp", "--bitrate", str(rate), "--length", str(payload), "--time", "0"]
-    field = ECN_FIELDS[competitor.get("ecn") or "none"]
+    default = COMPETITOR.kinds["udp"]["properties"]["ecn"]["default"]
+    field = ECN_FIELDS[competitor.get("ecn") or default]
     return command if field == 0 else [*command, "--tos", str(field)]
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gameway import _core
+from gameway.catalogue import key_schema
 from gameway.experiment.overrides import DEFAULT_NAMES
 from gameway.experiment.tables import CHROMIUM
 
@@ -113,6 +114,13 @@ class Plan:
         """From ping to ping; None without pings."""
         ping = self.spec.get(PING)
         return _core.parse_duration(ping["interval"]) if ping else None
+
+    @property
+    def state_interval_ns(self) -> int:
+        """From one row of a controller's or a player's state to the next."""
+        given = (self.spec.get("record") or {}).get("controller_interval")
+        default = key_schema("record.controller_interval")["default"]
+        return _core.parse_duration(given or default)
 
     @property
     def setup_ns(self) -> int:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from gameway.catalogue import key_schema
 from gameway.errors import GamewayError, InputError
 from gameway.video.frame_table import SCHEMA, frame_time_ns, write_gwfr
 from gameway.video.places import NANOSECONDS_PER_SECOND, Places
@@ -37,8 +38,6 @@ _CODECS = ("h264", "hevc", "av1", "vp8", "vp9", "mpeg2video")
 # Formats without a container: FFmpeg invents their time stamps (25 frames/s) and misses a cut end.
 _RAW_FORMATS = ("h264", "hevc", "obu", "mpegvideo")
 _VP8_SHOWN = 1 << 4
-MAX_FRAME_RATE = 1000
-"""As of a stream."""
 _MICROSECONDS_PER_SECOND = 1_000_000
 
 
@@ -109,8 +108,10 @@ def parse_frame_rate(text: str) -> Fraction:
         rate = Fraction(text)
     except (ValueError, ZeroDivisionError):
         rate = Fraction(0)
-    if not 0 < rate <= MAX_FRAME_RATE:
-        hint = f"write frames per second, at most {MAX_FRAME_RATE}: 60, or 60000/1001"
+    # As of a stream.
+    highest = key_schema("stream.frame_rate")["maximum"]
+    if not 0 < rate <= highest:
+        hint = f"write frames per second, at most {highest}: 60, or 60000/1001"
         raise InputError("is no frame rate", field="--frame-rate", value=text, hint=hint)
     return rate
 

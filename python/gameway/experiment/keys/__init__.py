@@ -7,15 +7,16 @@ list of values: a list is an axis of the matrix.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from pydantic import PlainValidator
 
+from gameway.catalogue import RUNS, catalogue, entries, key_schema, tables_of, words_of
 from gameway.errors import nearest
 from gameway.experiment.keys.checking import At, axis, one_of, places, refuse, values
 from gameway.experiment.keys.classes import header
-from gameway.experiment.keys.declared import catalogue, entries, key_schema
 from gameway.experiment.keys.files import resolve
 from gameway.experiment.keys.known import (
     congestion_control,
@@ -32,7 +33,6 @@ from gameway.experiment.keys.models import (
     table_of,
 )
 from gameway.experiment.keys.quantities import (
-    clock_drift,
     field_trials,
     picture_size,
     span,
@@ -40,10 +40,12 @@ from gameway.experiment.keys.quantities import (
 )
 from gameway.experiment.keys.single import (
     FEEDBACK,
+    FORWARD,
     REPORTS,
     VIDEOS,
     bottleneck_name,
     capacity,
+    clock_drift,
     feedback,
     name,
     pause,
@@ -57,7 +59,9 @@ from gameway.experiment.keys.single import (
 from gameway.experiment.keys.wifi import wired
 
 __all__ = [
+    "ECN_MODES",
     "FEEDBACK",
+    "FORWARD",
     "REPORTS",
     "VIDEOS",
     "At",
@@ -126,10 +130,15 @@ FieldTrials = Annotated[str | Sequence[str], axis(field_trials)]
 """Names and groups by turns, each with a slash behind."""
 CongestionControls = Annotated[str | Table | Sequence[str | Table], axis(congestion_control)]
 """The congestion control of TCP or QUIC by name, or { kind = name, options of that one }."""
-TCP_ECN, UDP_ECN = ("off", "classic", "accurate"), ("none", "ect0", "ect1")
-QUIC_ECN = ("on", "off")
+ECN_MODES = {
+    table["properties"]["kind"]["const"]: words_of(table["properties"]["ecn"])
+    for table in tables_of("competitor")
+    if "ecn" in table["properties"]
+}
+"""The words of `ecn`, by the kinds of competitors that have it."""
 CompetitorEcn = Annotated[
-    str | Sequence[str], axis(one_of("ECN mode", lambda: (*TCP_ECN, "on", *UDP_ECN)))
+    str | Sequence[str],
+    axis(one_of("ECN mode", lambda: set(itertools.chain(*ECN_MODES.values())))),
 ]
 """How marks are fed back to a TCP sender, and whether to one of QUIC; the ECN field of UDP."""
 Ladders = Annotated[Table | Sequence[Table], axis(ladder)]
@@ -142,8 +151,9 @@ Name = Annotated[str, PlainValidator(name)]
 Title = Annotated[str, PlainValidator(text)]
 Switch = Annotated[bool, PlainValidator(switch)]
 ReferenceName = Annotated[str, PlainValidator(reference)]
-Runs = Annotated[int, PlainValidator(whole(1, 100_000))]
-Seed = Annotated[int, PlainValidator(whole(0, 2**63 - 1))]
+Runs = Annotated[int, PlainValidator(whole(RUNS["minimum"], RUNS["maximum"]))]
+# Rust takes 64 bits without a sign, TOML has them with one.
+Seed = Annotated[int, PlainValidator(whole(key_schema("seed")["minimum"], 2**63 - 1))]
 
 
 def words(what: str, known: Iterable[str]) -> PlainValidator:

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
+from gameway.catalogue import entries, forms_of, tables_of, words_of
 from gameway.errors import nearest
 from gameway.experiment.keys.checking import (
     At,
@@ -16,20 +17,17 @@ from gameway.experiment.keys.checking import (
     one_of,
     refuse,
 )
-from gameway.experiment.keys.declared import Declaration, entries
-from gameway.experiment.keys.quantities import whole
+from gameway.experiment.keys.declared import Declaration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic import ValidationInfo
 
-MAX_PORT = 65_535
 MAX_CHECKED = 10_000
 """Combinations of a queue's axes that are checked before a run; the rest when the runs are."""
 NO_CLASS = ("trace", "file", "steps", "kind")
 """Names that mean something else to tables of an experiment."""
-ECN = ("none", "ect0", "ect1", "ce")
 
 
 def _word(kind: str) -> Check:
@@ -50,6 +48,7 @@ def _word(kind: str) -> Check:
 CLASS = Declaration(
     [entries("queues")["htb"]["schema"]["properties"]["class"]["additionalProperties"]]
 )
+ECN = words_of(next(forms_of(CLASS.schema("match")))["properties"]["ecn"])
 RULE: dict[str, Check] = {
     "protocol": _word("protocol"),
     "port": _word("ports"),
@@ -64,9 +63,9 @@ RULE: dict[str, Check] = {
 }
 """What a rule can ask of a packet."""
 HEADER: dict[str, Check] = {
+    **Declaration(tables_of("stream.header")).checks(),
     "client": _word("address"),
     "server": _word("address"),
-    "port": whole(1, MAX_PORT),
     "dscp": _word("dscp"),
 }
 """What can be said of a flow's headers."""

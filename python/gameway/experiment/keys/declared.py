@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from gameway import _core
+from gameway.catalogue import MAX, MIN, OF_KIND, QUANTITY, UNIT, WORDS, words_of
 from gameway.experiment.keys.checking import Check, axis_of, one_of
 from gameway.experiment.keys.quantities import number, ratio_text, unit, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-QUANTITY, MIN, MAX, NONE = "x-quantity", "x-min", "x-max", "x-none"
-UNIT, WORDS, OF_KIND = "x-unit", "x-words", "x-kind"
-"""Keywords of the schema beside JSON Schema's own."""
 QUANTITIES: dict[str, tuple[Callable[[str], int], Callable[[int], str]]] = {
     "duration": (_core.parse_duration, _core.format_duration),
     "rate": (_core.parse_rate, _core.format_rate),
@@ -26,52 +23,6 @@ QUANTITIES: dict[str, tuple[Callable[[str], int], Callable[[int], str]]] = {
     "share": (_core.parse_ratio, ratio_text),
 }
 """How each quantity is read and written."""
-
-
-@cache
-def run_schema() -> dict[str, Any]:
-    """Give the JSON Schema of a run, with the one key of a path that makes runs differ."""
-    run = cast("dict[str, Any]", json.loads(_core.run_schema()))
-    run["properties"]["path"]["properties"]["base_rtt_spread"] = SPREAD
-    return run
-
-
-SPREAD: dict[str, Any] = {
-    "type": "string", QUANTITY: "share", MIN: "0 %", MAX: "50 %", "examples": ["30 %"],
-    "description": "share of base_rtt: each repeat has a base RTT of its own within it",
-}  # fmt: skip
-
-
-@cache
-def catalogue() -> dict[str, Any]:
-    """Give the controllers, queues and competitors that this build of the simulator knows."""
-    return cast("dict[str, Any]", json.loads(_core.catalogue()))
-
-
-def entries(part: str) -> dict[str, dict[str, Any]]:
-    """Give one part of the catalogue by name."""
-    return {entry["name"]: entry for entry in catalogue()[part]}
-
-
-def key_schema(path: str) -> dict[str, Any]:
-    """Give the schema of a key by its path; of a list of tables, that of one: "path.hop"."""
-    *above, key = path.split(".")
-    table = tables_of(".".join(above))[0] if above else run_schema()
-    found = cast("dict[str, Any]", table["properties"][key])
-    return cast("dict[str, Any]", found.get("items", found))
-
-
-def tables_of(path: str) -> list[dict[str, Any]]:
-    """Give the schemas that a key can be as a table: one, or one for each kind or form."""
-    return list(forms_of(key_schema(path)))
-
-
-def forms_of(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give the schemas of the tables among the forms of a value."""
-    if "properties" in schema:
-        yield cast("dict[str, Any]", schema)
-    for one in schema.get("oneOf", schema.get("anyOf", ())):
-        yield from forms_of(one)
 
 
 class Declaration:
@@ -162,18 +113,6 @@ class Declaration:
             return one_of(self._words[key], lambda: words_of(schema))
         kind = number if schema["type"] == "number" else whole
         return kind(int(schema["minimum"]), int(schema["maximum"]))
-
-
-def words_of(schema: Mapping[str, Any]) -> list[str]:
-    """Give the words that a key can be."""
-    listed = [
-        *schema.get("enum", ()),
-        *([schema["const"]] if "const" in schema else ()),
-    ]
-    several = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
-    return [word for word in listed if word is not None] + [
-        word for one in several for word in words_of(one)
-    ]
 
 
 def quantity(schema: Mapping[str, Any]) -> Check:

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
+from gameway.catalogue import QUANTITY, entries, key_schema
 from gameway.errors import nearest
 from gameway.experiment.keys.checking import (
     Check,
@@ -18,9 +19,9 @@ from gameway.experiment.keys.checking import (
     values,
 )
 from gameway.experiment.keys.classes import check_whole, classes_of
-from gameway.experiment.keys.declared import entries, key_schema
+from gameway.experiment.keys.declared import QUANTITIES, quantity
 from gameway.experiment.keys.files import existing_file
-from gameway.experiment.keys.quantities import interval, moment, queue_size, rate, span
+from gameway.experiment.keys.quantities import queue_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,18 +29,22 @@ if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
 DEFAULT_QUEUE = key_schema("path.queue")["default"]["kind"]
-QUEUE_QUANTITIES: dict[str, Check] = {"size": queue_size, "mark_above": moment}
+QUEUE_QUANTITIES: dict[str, Check] = {
+    "size": queue_size,
+    "mark_above": quantity(entries("queues")[DEFAULT_QUEUE]["schema"]["properties"]["mark_above"]),
+}
 """Options of queues whose values have a normal form."""
 HTB = "htb"
 """The kind of queue that has classes."""
+HTB_SCHEMA: dict[str, Any] = entries("queues")[HTB]["schema"]["properties"]
 GATEWAY_QUANTITIES: dict[str, Check] = {
-    **dict.fromkeys(("alpha", "beta", "memory"), moment),
-    "period": interval,
-    "capacity": rate,
-    "rtt": span,
+    name: quantity(option)
+    for entry in entries("gateways").values()
+    for name, option in entry.get("schema", {}).get("properties", {}).items()
+    if option.get(QUANTITY) in QUANTITIES
 }
 """Options of gateways whose values have a normal form."""
-FORWARDS = {"kind": "none"}
+FORWARDS: dict[str, Any] = key_schema("path.gateway")["default"]
 """A gateway that does nothing."""
 PYTHON = "python"
 """The kind of a controller that is a class of the user's."""
@@ -197,12 +202,11 @@ def _class_name(value: object, _: ValidationInfo) -> str:
 
 
 def _leaf_queue(value: object, info: ValidationInfo) -> object:
-    size = entries("queues")[HTB]["schema"]["properties"]["size"]
-    return queue_of(size["default"])(value, info)
+    return queue_of(HTB_SCHEMA["size"]["default"])(value, info)
 
 
 HTB_OPTIONS: dict[str, Check] = {
-    "rate": rate,
+    "rate": quantity(HTB_SCHEMA["rate"]),
     "default": _class_name,
     "class": classes_of(_leaf_queue),
 }

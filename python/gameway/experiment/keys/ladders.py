@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
 from gameway.experiment.keys.checking import as_table, axis_of, inside, refuse
 from gameway.experiment.keys.files import existing_file, resolve
-from gameway.experiment.keys.manifests import ManifestError, levels_in
+from gameway.experiment.keys.manifests import RESOLUTION, ManifestError, levels_in
 from gameway.experiment.keys.quantities import rate
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = '{ 640x360 = "3 Mb/s", 1280x720 = "10 Mb/s" }'
 LEVELS = '{ levels = [["640x360", "1 Mb/s"], ["640x360", "3 Mb/s"]] }'
-SIZE = re.compile(r"[1-9][0-9]{0,4}x[1-9][0-9]{0,4}")
 
 
 def ladder(value: object, info: ValidationInfo) -> dict[str, Any]:
@@ -70,7 +68,7 @@ def _manifest(value: object, info: ValidationInfo) -> list[list[str]]:
 
 
 def _check_size(size: object, at: tuple[str | int, ...]) -> None:
-    if not isinstance(size, str) or SIZE.fullmatch(size) is None:
+    if not isinstance(size, str) or RESOLUTION.fullmatch(size) is None:
         refuse("is no size of a picture", size, f"write {EXAMPLE}", at)
 
 

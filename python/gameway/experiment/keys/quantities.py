@@ -60,28 +60,33 @@ def ratio_text(parts_per_million: int) -> str:
 
 rate = unit(_core.parse_rate, _core.format_rate, "25 Mb/s")
 span = unit(_core.parse_duration, _core.format_duration, "16 ms")
-# What repeats more often than this fills tables, or keeps a run from ever advancing.
-interval = unit(_core.parse_duration, _core.format_duration, "50 ms", lowest=1_000_000)
-moment = unit(_core.parse_duration, _core.format_duration, "30 s", lowest=0)
 
 
-MAX_DRIFT_PPM = 1000
+DRIFT = re.compile(r"([+-]?[0-9]{1,9}) ?ppm")
 MIN_EDGE, MAX_EDGE = 64, 1920
 """Of a picture, in pixels."""
 MAX_TRIALS = 2000
 """Letters of a list of field trials."""
 
 
-def clock_drift(value: object, _: ValidationInfo) -> str:
-    """Check how fast a clock runs, in whole parts per million."""
-    hint = f'write for example "50 ppm" or "-50 ppm", from -{MAX_DRIFT_PPM} to {MAX_DRIFT_PPM}'
-    found = re.fullmatch(r"([+-]?[0-9]{1,9}) ?ppm", value) if isinstance(value, str) else None
-    if found is None:
-        refuse("is no drift in whole ppm", value, hint)
-    drift = int(found[1])
-    if abs(drift) > MAX_DRIFT_PPM:
-        refuse("is out of range", value, hint)
-    return f"{drift} ppm"
+def drift(lowest: str, highest: str) -> Check:
+    """Check how fast a clock runs, in whole parts per million, between two bounds."""
+    bounds = range(_ppm(lowest), _ppm(highest) + 1)
+
+    def check(value: object, _: ValidationInfo) -> str:
+        hint = f'write for example "50 ppm" or "-50 ppm", from {bounds[0]} to {bounds[-1]}'
+        found = DRIFT.fullmatch(value) if isinstance(value, str) else None
+        if found is None:
+            refuse("is no drift in whole ppm", value, hint)
+        if int(found[1]) not in bounds:
+            refuse("is out of range", value, hint)
+        return f"{int(found[1])} ppm"
+
+    return check
+
+
+def _ppm(text: str) -> int:
+    return int(text.removesuffix("ppm"))
 
 
 def picture_size(value: object, _: ValidationInfo) -> str:

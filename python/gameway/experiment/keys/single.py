@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic_core import PydanticCustomError
 
 from gameway import _core, experiments
+from gameway.catalogue import MAX, MIN, forms_of, key_schema, tables_of, words_of
 from gameway.errors import nearest
 from gameway.experiment.keys.checking import (
     Check,
@@ -20,15 +21,9 @@ from gameway.experiment.keys.checking import (
     refuse,
     values,
 )
-from gameway.experiment.keys.declared import (
-    Declaration,
-    forms_of,
-    key_schema,
-    quantity,
-    words_of,
-)
+from gameway.experiment.keys.declared import Declaration, quantity
 from gameway.experiment.keys.files import existing_file, resolve
-from gameway.experiment.keys.quantities import interval, moment
+from gameway.experiment.keys.quantities import drift
 from gameway.experiment.keys.wifi import wifi
 
 if TYPE_CHECKING:
@@ -36,15 +31,21 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationInfo
 
-VIDEOS = ("doom", "steady", "scene")
-FEEDBACK = ("native", "per-frame")
-REPORTS = ("rfc8888", "transport-wide")
+VIDEOS = words_of(key_schema("stream.video"))
+FEEDBACK = words_of(key_schema("stream.feedback"))
+REPORTS = Declaration(list(forms_of(key_schema("stream.feedback")))).kinds
 """Formats of reports, each with a clock as coarse as its own."""
-TRANSPORT_WIDE_INTERVAL = "60 ms"
+INTERVALS = {kind: table["properties"]["interval"] for kind, table in REPORTS.items()}
+interval = quantity(next(iter(INTERVALS.values())))
+"""Check of an interval, whose bounds are the same in each format and without one."""
+clock_drift = drift(key_schema("stream.clock_drift")[MIN], key_schema("stream.clock_drift")[MAX])
+PAUSE = Declaration(tables_of("stream.pause")).checks()
 RATE = quantity(key_schema("path.capacity")["anyOf"][0])
 STEP = [quantity(one) for one in key_schema("path.capacity.steps")["prefixItems"]]
 """Checks of a capacity that stays, and of the time and the capacity of a step."""
-BOTTLENECKS = ("all", "path", "back")
+FORWARD = ("all", "path")
+"""What a flow may pass beside further bottlenecks."""
+BOTTLENECKS = (*FORWARD, "back")
 """Names that no further bottleneck may have."""
 
 
@@ -209,8 +210,8 @@ def feedback(value: object, info: ValidationInfo) -> object:
         return value
     if not _is_duration(value):
         hint = (
-            'known are native, per-frame, an interval like "50 ms", or a table like '
-            '{ kind = "rfc8888", interval = "5 ms" }'
+            f'known are {", ".join(FEEDBACK)}, an interval like "50 ms", or a table like '
+            f'{{ kind = "{next(iter(REPORTS))}", interval = "5 ms" }}'
         )
         refuse("is no feedback", value, hint)
     return interval(value, info)
@@ -229,10 +230,17 @@ def _reports(value: object, info: ValidationInfo) -> dict[str, Any]:
     kind = inside(
         "kind", axis_of(one_of("format of reports", lambda: REPORTS)), table["kind"], info
     )
-    if "interval" not in table and "rfc8888" in values(kind):
-        refuse("is missing", None, 'rfc8888 needs interval = "5 ms"', ("interval",))
-    every = table.get("interval", TRANSPORT_WIDE_INTERVAL)
+    every = table["interval"] if "interval" in table else _interval_of(values(kind))
     return {"kind": kind, "interval": inside("interval", axis_of(interval), every, info)}
+
+
+def _interval_of(kinds: list[str]) -> str:
+    """Give the interval of reports that have none of their own; formats may differ in it."""
+    defaults = {kind: INTERVALS[kind]["default"] for kind in kinds}
+    if len(set(defaults.values())) > 1:
+        told = ", ".join(f"{kind} has {default}" for kind, default in defaults.items())
+        refuse("is missing", None, f"{told}: write one for all of them", ("interval",))
+    return str(defaults[kinds[0]])
 
 
 def repair(value: object, info: ValidationInfo) -> object:
@@ -255,8 +263,8 @@ def repair(value: object, info: ValidationInfo) -> object:
 
 def pause(value: object, info: ValidationInfo) -> dict[str, Any]:
     """Check a span of time in which nothing is captured."""
-    table = as_table(value, "from", "to", only=("from", "to"))
-    checked = {key: inside(key, axis_of(moment), table[key], info) for key in ("from", "to")}
+    table = as_table(value, *PAUSE, only=tuple(PAUSE))
+    checked = {key: inside(key, axis_of(check), table[key], info) for key, check in PAUSE.items()}
     for start, (index, stop) in itertools.product(values(checked["from"]), places(checked["to"])):
         if _core.parse_duration(stop) <= _core.parse_duration(start):
             refuse(f"must be after from = {start}", stop, None, ("to", *index))

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
+from gameway.catalogue import tables_of
 from gameway.experiment.keys.checking import (
     Check,
     as_table,
@@ -16,7 +17,7 @@ from gameway.experiment.keys.checking import (
     places,
     refuse,
 )
-from gameway.experiment.keys.declared import Declaration, tables_of
+from gameway.experiment.keys.declared import Declaration
 from gameway.experiment.keys.known import queue_of
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 WHO = 'streams of kind = "chromium"'
 CPU_LIMITED, ENCODER_SHORT = "cpu-limited", "encoder-short"
 """Events of a stream whose encoder was the limit: share of the time; share of its target."""
-DEFAULT_INTERVAL = "500 ms"
-"""From one row of a controller's state to the next."""
 
 
 def check() -> None:
@@ -25,8 +23,6 @@ def check() -> None:
 def part_config(plan: Plan, stream: dict[str, Any], place: Place) -> dict[str, Any]:
     """What the part is told that drives both pages."""
     span = plan.span(stream)
-    record = plan.spec.get("record") or {}
-    interval = record.get("controller_interval") or DEFAULT_INTERVAL
     width, height = (int(edge) for edge in stream["picture_size"].split("x"))
     rates = {name: _core.parse_rate(stream[f"{name}_bitrate"]) for name in ("min", "start", "max")}
     return {
@@ -37,7 +33,7 @@ def part_config(plan: Plan, stream: dict[str, Any], place: Place) -> dict[str, A
         "start_ns": span.start_ns,
         "stop_ns": span.stop_ns,
         "end_ns": plan.duration_ns,
-        "interval_ns": _core.parse_duration(interval),
+        "interval_ns": plan.state_interval_ns,
         "rates": rates,
         "size": [width, height],
         "frame_rate": stream["frame_rate"],

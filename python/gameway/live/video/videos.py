@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from gameway.live.plan import Place, Plan
 
-DEFAULT_INTERVAL = "500 ms"
-"""From one look at a player's state to the next."""
 RULES = {
     "throughput": {"bolaRule": {"active": False}},
     "bola": {"throughputRule": {"active": False}},
@@ -40,8 +38,6 @@ def player_config(
 ) -> dict[str, Any]:
     """What the player of a video is told."""
     span = plan.span(video)
-    record = plan.spec.get("record") or {}
-    interval = record.get("controller_interval") or DEFAULT_INTERVAL
     return {
         "epoch_ns": place.epoch_ns,
         "flow": video["name"],
@@ -49,7 +45,7 @@ def player_config(
         "manifest": films.MANIFEST,
         "start_ns": span.start_ns,
         "stop_ns": span.stop_ns,
-        "interval_ns": _core.parse_duration(interval),
+        "interval_ns": plan.state_interval_ns,
         "segment_ns": film.segment_ns,
         "levels": film.levels,
         "sizes": films.sizes(film),
