@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! A frame is in time if it is whole at most the deadline later than it would have been without losses. A round of sending again
-//! makes it later by the time after which an answer is overdue. So there are as many rounds as that time fits into the deadline;
-//! [`RepairPlan`] says what is best done with them. What is late already is still sent again, since a frame that is given up costs a
+//! makes it later by the time after which an answer is overdue, and each further round by the time after which the receiver has asked
+//! again. So there are as many rounds as fit into the deadline; [`RepairPlan`] says what is best done with them. What is late already is still sent again, since a frame that is given up costs a
 //! key frame.
 //!
 //! | constant | value | origin |
@@ -63,7 +63,7 @@ impl Protection {
         round_trip: Option<RoundTrip>,
     ) -> Ratio {
         let packets = rounded(packets);
-        let rounds = round_trip.map_or(0, |round_trip| self.rounds(round_trip, Duration::ZERO));
+        let rounds = round_trip.map_or(0, |round_trip| self.rounds_from_first(round_trip));
         let Self { late, code, .. } = *self;
         let model = self.losses.model().rounded();
         let situation = Situation { model, packets, rounds, code, late };
@@ -98,15 +98,15 @@ impl Protection {
         round_trip: RoundTrip,
         age: Duration,
     ) -> Again {
-        let overdue = round_trip.overdue();
+        let each = round_trip.repeated_request();
         let Some((_, plan)) = self.plan.as_ref().filter(|_| age <= self.deadline(round_trip))
         else {
             let left = (round_trip.patience() - age).max(Duration::ZERO);
-            let copies = if left < overdue { LAST_COPIES } else { 1 };
+            let copies = if left < each { LAST_COPIES } else { 1 };
             return Again { copies, within: left / 2 };
         };
         let rounds = self.rounds(round_trip, age);
-        let left = self.deadline(round_trip) - age - overdue * rounds as i64;
+        let left = self.deadline(round_trip) - age - each * rounds as i64;
         let copies = plan.of(frame).copies(rounds + 1, missing);
         Again { copies, within: left.max(Duration::ZERO) }
     }
@@ -115,10 +115,19 @@ impl Protection {
         self.deadline.unwrap_or_else(|| DEADLINE.max(round_trip.overdue() * 3 / 2))
     }
 
-    /// How many rounds fit between a packet's age and the deadline.
+    /// How many rounds fit before the deadline of a packet that leaves now. It is asked for as soon as it is missed.
+    fn rounds_from_first(&self, round_trip: RoundTrip) -> usize {
+        let first = round_trip.overdue();
+        if first > self.deadline(round_trip) {
+            return 0;
+        }
+        (1 + self.rounds(round_trip, first)).min(MAX_ROUNDS)
+    }
+
+    /// How many further rounds fit between the deadline and this age of a packet that is sent again now.
     fn rounds(&self, round_trip: RoundTrip, age: Duration) -> usize {
         let left = (self.deadline(round_trip) - age).max(Duration::ZERO);
-        let each = round_trip.overdue().max(Duration::from_nanos(1));
+        let each = round_trip.repeated_request().max(Duration::from_nanos(1));
         usize::try_from(left.as_nanos() / each.as_nanos()).unwrap_or(0).min(MAX_ROUNDS)
     }
 }
@@ -150,7 +159,7 @@ mod tests {
     fn there_are_as_many_rounds_as_the_deadline_has_time_for() {
         let rounds = |deadline: Option<i64>, millis| {
             let protection = protection(deadline.map(Duration::from_millis));
-            protection.rounds(round_trip(millis), Duration::ZERO)
+            protection.rounds_from_first(round_trip(millis))
         };
         // An answer is overdue 2 ms behind a steady round trip.
         assert_eq!(
@@ -158,6 +167,25 @@ mod tests {
             [4, 4, 3, 1, 1, 1]
         );
         assert_eq!([20, 60, 100].map(|millis| rounds(Some(60), millis)), [2, 0, 0]);
+    }
+
+    /// The first round takes a round trip, of which the answer is overdue after 22 ms; each further one 20 ms more.
+    #[test]
+    fn a_receiver_that_is_slow_to_ask_again_has_fewer_rounds_and_more_copies() {
+        let mut protection = protection(None);
+        let reports = (0..20_000).map(|number| report(number, number % 20 == 0));
+        protection.on_reports(&reports.collect::<Vec<_>>());
+        let mut slow = RoundTrip::new(Duration::from_millis(20));
+        (0..100).for_each(|_| slow.on_sample(Duration::from_millis(20)));
+        let quick = round_trip(20);
+        assert_eq!([quick, slow].map(|it| protection.rounds_from_first(it)), [4, 2]);
+        let mut copies = |round_trip, millis: i64| {
+            protection.share(FrameId(0), 25, Some(round_trip));
+            protection.again(FrameId(0), 1, round_trip, Duration::from_millis(millis)).copies
+        };
+        assert_eq!([22, 64].map(|age| copies(quick, age)), [1, 1]);
+        assert_eq!(copies(slow, 22), 1);
+        assert!((2..=3).contains(&copies(slow, 64)), "{}", copies(slow, 64));
     }
 
     #[test]

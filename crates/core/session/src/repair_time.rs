@@ -21,9 +21,16 @@ const MAX_SAMPLE: Duration = Duration::from_secs(10);
 pub(crate) struct RoundTrip {
     /// Mean and mean deviation, once there was a round trip.
     known: Option<(Duration, Duration)>,
+    /// How much later than after a round trip a request may be repeated.
+    request_interval: Duration,
 }
 
 impl RoundTrip {
+    /// To a receiver that looks so often which requests it has to repeat.
+    pub(crate) fn new(request_interval: Duration) -> Self {
+        Self { known: None, request_interval }
+    }
+
     pub(crate) fn on_sample(&mut self, sample: Duration) {
         let sample = sample.max(Duration::ZERO).min(MAX_SAMPLE);
         self.known = Some(match self.known {
@@ -47,9 +54,19 @@ impl RoundTrip {
             .map_or(UNKNOWN_ROUND_TRIP, |(mean, deviation)| mean + (deviation * 4).max(MIN_MARGIN))
     }
 
-    /// How long a frame is worth waiting for.
+    /// How much later than after a round trip the receiver may repeat a request.
+    pub(crate) fn request_interval(&self) -> Duration {
+        self.request_interval
+    }
+
+    /// After so long a receiver has asked again for what it still lacks.
+    pub(crate) fn repeated_request(&self) -> Duration {
+        self.overdue().saturating_add(self.request_interval)
+    }
+
+    /// How long a frame is worth waiting for: there are two repeated requests in it.
     pub(crate) fn patience(&self) -> Duration {
-        (self.mean() * 3).max(MIN_PATIENCE).min(MAX_PATIENCE)
+        (self.mean() * 3).max(MIN_PATIENCE).min(MAX_PATIENCE) + self.request_interval * 2
     }
 }
 
@@ -66,6 +83,9 @@ mod tests {
         };
         assert_eq!([20, 50, 400].map(of), [100, 150, 500].map(Duration::from_millis));
         assert_eq!(RoundTrip::default().patience(), Duration::from_millis(300));
+        let slow = RoundTrip::new(Duration::from_millis(20));
+        assert_eq!(slow.patience(), Duration::from_millis(340), "it asks twice more, 20 ms late");
+        assert_eq!(slow.repeated_request(), Duration::from_millis(120));
     }
 
     #[test]

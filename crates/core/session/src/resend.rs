@@ -4,7 +4,9 @@
 //! A packet that is asked for is sent again unless one of these holds: it is no media packet of a frame; a report told
 //! that it, or a repetition of it, arrived; a repetition waits in the pacer, or left less than a round trip ago; it has
 //! been sent again as often as is allowed; it would come when its frame is given up; or the share of the target that
-//! repetitions may take is used up. So whatever a receiver asks for, what it makes the sender send is bounded by the share, and
+//! repetitions may take is used up. A request within a round trip of a repetition was made before that one could arrive. A receiver
+//! that is slow to ask again may not do so in time: its request counts once the round trip is over, unless a report tells of an arrival
+//! by then. So whatever a receiver asks for, what it makes the sender send is bounded by the share, and
 //! each packet is sent a bounded number of times.
 //!
 //! Who asks for a repetition asks for what it repeats. [`Spares`] says for which packets repair packets of their frame stand in.
@@ -54,6 +56,10 @@ struct Left {
     lost: bool,
     /// When it was asked for first.
     asked: Option<Instant>,
+    /// Whether it was asked for since it, or what repeats it, left last.
+    is_unanswered: bool,
+    /// Whether a request waits until the newest repetition can have been missed.
+    is_deferred: bool,
 }
 
 /// See the module's head.
@@ -65,6 +71,8 @@ pub(crate) struct Resend {
     spares: Spares,
     /// Further copies of packets that are asked for, each with its time, in the order of these.
     copies: VecDeque<(Instant, MediaPacket)>,
+    /// Requests that came too early, each with the time at which it counts, in the order of these.
+    deferred: VecDeque<(Instant, SequenceNumber)>,
     frame_interval: Duration,
     /// What a packet has more when it is sent again.
     again: u16,
@@ -93,7 +101,10 @@ impl Resend {
     /// As a sender with this configuration has it.
     pub(crate) fn of(config: &SenderConfig) -> Self {
         let budget = RepeatBudget::of(config.repair);
-        Self::new(config.frame_interval, config.overhead.again, config.code, budget)
+        Self {
+            round_trip: RoundTrip::new(config.request_interval),
+            ..Self::new(config.frame_interval, config.overhead.again, config.code, budget)
+        }
     }
 
     /// Frames come at this interval from now on.
@@ -110,6 +121,8 @@ impl Resend {
             repeated.newest = Some(now);
             repeated.repeated = repeated.repeated.saturating_add(1);
             repeated.waits = false;
+            repeated.is_unanswered = false;
+            repeated.is_deferred = false;
         }
         self.budget.on_sent(now, packet.wire_size(), packet.original.is_some());
         if packet.is_train() {
@@ -125,6 +138,8 @@ impl Resend {
             arrived: false,
             lost: false,
             asked: None,
+            is_unanswered: false,
+            is_deferred: false,
         });
         while self.left.len() > MAX_PACKETS || self.bytes > MAX_BYTES {
             self.drop_oldest();
@@ -175,6 +190,7 @@ impl Resend {
     ) -> Option<MediaPacket> {
         self.save_up(now, target);
         if self.is_too_early(now, asked.0) {
+            self.defer(asked.0);
             return None;
         }
         let number = self.stands_for(now, asked.0)?;
@@ -193,15 +209,42 @@ impl Resend {
             || left.arrived
             || left.waits
             || left.repeated >= MAX_REPEATED
-            || too_early
             || now.saturating_since(left.sent) > max_age
             || size > allowed;
         if refused {
             return None;
         }
+        if too_early {
+            self.defer(number);
+            return None;
+        }
         left.waits = true;
         self.allowed -= size;
         Some(packet)
+    }
+
+    /// A request came while a repetition may still arrive: it counts when that can have been missed.
+    fn defer(&mut self, number: u64) {
+        let is_slow = self.round_trip.request_interval() > Duration::ZERO;
+        let Some(min) = self.min_round_trip().filter(|_| is_slow) else { return };
+        let Some(left) = self.get(number) else { return };
+        let Some(newest) = left.newest.filter(|_| !left.is_deferred && !left.arrived) else {
+            return;
+        };
+        left.is_deferred = true;
+        let due = newest.saturating_add(min);
+        let place = self.deferred.partition_point(|(other, _)| *other <= due);
+        self.deferred.insert(place, (due, SequenceNumber(number)));
+    }
+
+    /// The next request that came too early and counts now.
+    pub(crate) fn poll_deferred(&mut self, now: Instant) -> Option<SequenceNumber> {
+        self.deferred.front().filter(|(due, _)| *due <= now)?;
+        let (_, number) = self.deferred.pop_front()?;
+        if let Some(left) = self.get(number.0) {
+            left.is_deferred = false;
+        }
+        Some(number)
     }
 
     /// Whether a packet, or what repeats it, left too lately to be missed. Before a report came only the first request is
@@ -219,6 +262,7 @@ impl Resend {
     fn stands_for(&mut self, now: Instant, asked: u64) -> Option<u64> {
         let patience = self.min_round_trip().unwrap_or_else(|| self.round_trip.mean());
         let left = self.get(asked)?;
+        left.is_unanswered = true;
         let Left { packet, repeated, .. } = *left;
         let first = left.asked.is_none();
         let since = now.saturating_since(*left.asked.get_or_insert(now));
@@ -250,7 +294,7 @@ impl Resend {
     /// before it would be too old for others to refer to.
     pub(crate) fn is_last_round(&mut self, now: Instant, repetition: &MediaPacket) -> bool {
         let referable = self.frame_interval * i64::from(MAX_BACK - FRAMES_LEFT);
-        let next = self.age(now, repetition).saturating_add(self.round_trip.overdue());
+        let next = self.age(now, repetition).saturating_add(self.round_trip.repeated_request());
         let first = self.get(left_number(repetition)).is_none_or(|left| left.repeated == 0);
         !first && next > referable.min(self.max_age())
     }
@@ -268,8 +312,13 @@ impl Resend {
         }
     }
 
-    /// When [`Self::poll_copy`] has something.
-    pub(crate) fn next_copy(&self) -> Option<Instant> {
+    /// When [`Self::poll_copy`] or [`Self::poll_deferred`] has something.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let deferred = self.deferred.front().map(|(due, _)| *due);
+        Instant::first_of([self.next_copy(), deferred])
+    }
+
+    fn next_copy(&self) -> Option<Instant> {
         self.copies.front().map(|(due, _)| *due)
     }
 
@@ -299,19 +348,20 @@ impl Resend {
     }
 
     /// Forgets what is too old to be sent again; the newest frame of it that is not whole at the receiver, as far as reports
-    /// tell. A packet that was repeated late is judged when its report is overdue: the repetition may have arrived.
+    /// and requests tell. A report that does not come tells nothing: who asks for what it lacks, and did not ask for a packet since
+    /// that left last, has it. A packet that was repeated late is judged when it would have been asked for again.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<FrameId> {
         let mut broken = None;
-        let (max_age, overdue) = (self.max_age(), self.round_trip.overdue());
+        let (max_age, asked_again) = (self.max_age(), self.round_trip.repeated_request());
         while let Some(oldest) = self.left.front() {
             let since = |sent| now.saturating_since(sent);
             let is_under_way =
-                !oldest.arrived && oldest.newest.is_some_and(|newest| since(newest) < overdue);
+                !oldest.arrived && oldest.newest.is_some_and(|newest| since(newest) < asked_again);
             if since(oldest.sent) <= max_age || is_under_way {
                 break;
             }
-            let Left { packet, lost, arrived, repeated, .. } = *oldest;
-            let is_missing = packet.kind == PacketKind::Media && lost && !arrived;
+            let Left { packet, lost, arrived, repeated, is_unanswered, .. } = *oldest;
+            let is_missing = packet.kind == PacketKind::Media && lost && !arrived && is_unanswered;
             let number = left_number(&packet);
             let is_repaired = repeated == 0 && self.spares.has_passed_over(packet.frame, number);
             if is_missing && !is_repaired {

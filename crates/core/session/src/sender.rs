@@ -162,7 +162,7 @@ impl Sender {
     pub fn on_deadline(&mut self, now: Instant) {
         self.expire_silent_packets(now);
         self.check_breaker(now);
-        self.queue_copies(now);
+        self.send_again(now);
         if self.controller.next_timer().is_some_and(|due| due <= now) {
             self.controller.on_timer(now);
             self.retarget(now);
@@ -331,9 +331,9 @@ impl Sender {
         let capture = self.next_capture();
         let timer = self.controller.next_timer().filter(|_| capture.is_some());
         let pacer = self.pacer.next_deadline(self.history.in_flight());
-        let copy = self.resend.as_ref().and_then(Resend::next_copy);
+        let again = self.resend.as_ref().and_then(Resend::next_deadline);
         let expiry = self.history.expiry();
-        Instant::first_of([capture, timer, pacer, expiry, self.breaker_deadline(), copy])
+        Instant::first_of([capture, timer, pacer, expiry, self.breaker_deadline(), again])
     }
 
     /// Captures no more frames; what is in the pacer still leaves.

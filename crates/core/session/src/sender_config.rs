@@ -19,6 +19,9 @@ pub struct SenderConfig {
     pub recovery: Recovery,
     /// What the receiver can do with repair packets.
     pub code: RepairCode,
+    /// How often the receiver looks which packets it has to ask for again: so much later than a round trip after the last
+    /// request the next one may come. Zero if it asks at once.
+    pub request_interval: Duration,
     /// While this number of frames wait in the pacer, frames are skipped.
     pub max_waiting_frames: usize,
     /// What packets cost beside what they carry.
@@ -47,6 +50,7 @@ impl SenderConfig {
             repair: Repair::None,
             recovery: Recovery::KeyFrame,
             code: RepairCode::AnyForAny,
+            request_interval: Duration::ZERO,
             max_waiting_frames: 6,
             overhead: Overhead::default(),
             padding: MAX_PAYLOAD,

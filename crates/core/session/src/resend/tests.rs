@@ -5,6 +5,9 @@ use crate::packet::tests::packet;
 use gameway_control::{PacketReport, SentPacket};
 use gameway_units::ReceiverInstant;
 
+mod given_up;
+mod too_early;
+
 const FRAME: Duration = Duration::from_millis(20);
 /// A megabyte a second: a quarter of it may be sent again.
 const TARGET: Rate = Rate::from_mbps(8);
@@ -95,6 +98,14 @@ impl Stream {
     fn with_round_trip(millis: i64) -> Self {
         let mut stream = Self::new();
         let _ = stream.report(0, None, Some(millis));
+        stream
+    }
+
+    /// Of a receiver that is up to so much late in asking again.
+    fn slow(request_interval: i64, round_trip: i64) -> Self {
+        let mut stream = Self::new();
+        stream.resend.round_trip = RoundTrip::new(Duration::from_millis(request_interval));
+        let _ = stream.report(0, None, Some(round_trip));
         stream
     }
 
@@ -314,7 +325,7 @@ fn copies_leave_a_frame_apart_or_sooner_if_there_is_less_time() {
         stream.copy_later(5, &[repetition], copies, within);
         let mut times = Vec::new();
         for now in 5..100 {
-            let is_due = stream.resend.next_copy().is_some_and(|due| due <= at(now));
+            let is_due = stream.resend.next_deadline().is_some_and(|due| due <= at(now));
             let copy = stream.poll_copy(now);
             assert_eq!(copy.is_some(), is_due);
             times.extend(copy.map(|_| now - 5));
@@ -331,14 +342,14 @@ fn copies_are_in_the_order_of_their_times_and_end_with_an_arrival() {
     stream.copy_later(0, &asked[..2], 2, 20);
     stream.copy_later(4, &asked[2..3], 2, 6);
     stream.copy_later(0, &asked[3..], 2, 20);
-    assert_eq!(stream.resend.next_copy(), Some(at(10)));
+    assert_eq!(stream.resend.next_deadline(), Some(at(10)));
     stream.arrives(9, 1);
     let mut left = Vec::new();
     for now in 9..30 {
         left.extend(std::iter::from_fn(|| stream.poll_copy(now)).map(|number| (now, number)));
     }
     assert_eq!(left, [(10, 2), (20, 0), (20, 3)], "1 has arrived");
-    assert_eq!(stream.resend.next_copy(), None);
+    assert_eq!(stream.resend.next_deadline(), None);
 }
 
 #[test]
@@ -368,58 +379,6 @@ fn copies_count_among_what_may_be_sent_again_and_come_in_time() {
         more.into_iter().filter(|number| stream.ask(0, *number).is_some()).count()
     };
     assert_eq!(left(1) - left(4), 3);
-}
-
-#[test]
-fn a_frame_is_broken_when_a_lost_media_packet_of_it_is_given_up() {
-    let broken = |kind, told: &[bool]| {
-        let mut stream = Stream::with_round_trip(10);
-        stream.send(0, &MediaPacket { frame: FrameId(5), ..packet(kind) });
-        for arrived in told {
-            let _ = stream.report(1, Some((0, *arrived)), None);
-        }
-        assert_eq!(stream.resend.expire(at(140)), None, "it may be sent again");
-        stream.resend.expire(at(141))
-    };
-    assert_eq!(broken(PacketKind::Media, &[false]), Some(FrameId(5)));
-    assert_eq!(broken(PacketKind::Media, &[false, true]), None, "it came after all");
-    assert_eq!(broken(PacketKind::Media, &[]), None, "nothing is told of it");
-    for kind in [PacketKind::Repair, PacketKind::Probe, PacketKind::Padding] {
-        assert_eq!(broken(kind, &[false]), None, "{kind:?}");
-    }
-}
-
-#[test]
-fn a_frame_is_not_broken_while_the_report_of_its_last_repetition_may_be_under_way() {
-    let broken = |arrived: bool| {
-        let mut stream = Stream::with_round_trip(10);
-        let lost = stream.send(0, &MediaPacket { frame: FrameId(5), ..packet(PacketKind::Media) });
-        stream.is_lost(10, lost);
-        let repetition = stream.again(135, lost).expect("it is in time");
-        let overdue = 135 + stream.resend.round_trip().overdue().as_nanos() / 1_000_000;
-        assert_eq!(stream.resend.expire(at(141)), None, "it was repeated 6 ms ago");
-        let _ = stream.report(overdue - 1, Some((repetition, arrived)), None);
-        assert_eq!(stream.resend.expire(at(overdue - 1)), None);
-        stream.resend.expire(at(overdue))
-    };
-    assert_eq!(broken(true), None);
-    assert_eq!(broken(false), Some(FrameId(5)));
-}
-
-#[test]
-fn the_newest_broken_frame_is_told_and_what_is_forgotten_is_not_sent_again() {
-    let mut stream = Stream::with_round_trip(10);
-    for frame in 0..4 {
-        let left = MediaPacket { frame: FrameId(frame), ..packet(PacketKind::Media) };
-        stream.send(frame as i64, &left);
-        stream.is_lost(9, frame);
-    }
-    assert_eq!(stream.resend.expire(at(143)), Some(FrameId(2)));
-    assert_eq!((stream.ask(20, 2), number(stream.ask(20, 3))), (None, Some(3)));
-    // Numbers go on without gaps.
-    assert_eq!(stream.media(144), 4);
-    assert_eq!(stream.resend.expire(at(144)), Some(FrameId(3)));
-    assert_eq!(number(stream.ask(154, 4)), Some(4));
 }
 
 #[test]

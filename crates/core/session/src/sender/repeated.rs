@@ -19,11 +19,14 @@ impl Sender {
         if numbers.is_empty() || self.resend.is_none() {
             return;
         }
+        self.answer(now, &numbers[..numbers.len().min(FeedbackPacket::MAX_ASKED)], shown);
+    }
+
+    fn answer(&mut self, now: Instant, numbers: &[SequenceNumber], shown: Option<FrameId>) {
         let target = self.target().bitrate;
         let Some(resend) = &mut self.resend else { return };
-        let numbers = numbers.iter().take(FeedbackPacket::MAX_ASKED);
         let again: Vec<MediaPacket> =
-            numbers.filter_map(|number| resend.ask(now, *number, target)).collect();
+            numbers.iter().filter_map(|number| resend.ask(now, *number, target)).collect();
         for packet in &again {
             self.pacer.enqueue_urgent(now, *packet, packet.wire_size());
         }
@@ -52,11 +55,14 @@ impl Sender {
         }
     }
 
-    /// Copies of what was asked for that are due enter the pacer.
-    pub(super) fn queue_copies(&mut self, now: Instant) {
-        if self.resend.as_ref().and_then(Resend::next_copy).is_none_or(|due| due > now) {
+    /// Copies of what was asked for that are due enter the pacer, and requests that came too early are answered.
+    pub(super) fn send_again(&mut self, now: Instant) {
+        let Some(resend) = &mut self.resend else { return };
+        if resend.next_deadline().is_none_or(|due| due > now) {
             return;
         }
+        let deferred: Vec<_> = std::iter::from_fn(|| resend.poll_deferred(now)).collect();
+        self.answer(now, &deferred, None);
         let target = self.target().bitrate;
         let Some(resend) = &mut self.resend else { return };
         while let Some(packet) = resend.poll_copy(now, target) {

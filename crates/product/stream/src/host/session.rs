@@ -63,8 +63,7 @@ use gameway_control::{FrameId, SequenceNumber};
 use gameway_media::Overhead;
 use gameway_session::{RepairCode, Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Repair};
-use gameway_webrtc::feedback::ReportReader;
-use gameway_webrtc::feedback::frames;
+use gameway_webrtc::feedback::{ReportReader, frames};
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtcp;
 use gameway_webrtc::socket::Received;
@@ -72,7 +71,8 @@ use gameway_webrtc::{CloseReason, Event, Peer, Remote, Transmit};
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
 const BROWSER_PADDING: Bytes = Bytes::new(255);
-
+/// libwebrtc looks so often which packets to ask for again (`NackRequester`, `kUpdateInterval`).
+const BROWSER_REQUEST_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_UNREPORTED: u64 = 16_384;
 const HELD_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -447,7 +447,10 @@ impl Session {
         self.requests =
             negotiated.reports_on_request.then(|| ReportRequests::new(terms.hello.style()));
         // A browser waits for three seconds before it asks (libwebrtc: the longest wait for a frame), its page for a part of one.
-        config.key_frame_on_loss = negotiated.frame.is_none();
+        if negotiated.frame.is_none() {
+            config.key_frame_on_loss = true;
+            config.request_interval = BROWSER_REQUEST_INTERVAL;
+        }
         if terms.audio && negotiated.audio.is_some() {
             self.sound =
                 SoundOut::new(config.start, self.peer.audio_overhead().unwrap_or_default());
