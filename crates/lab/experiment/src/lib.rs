@@ -18,6 +18,6 @@ pub use attached::Attached;
 pub use error::{RunError, read, spec_error};
 pub use gateway::{FlowOf, HomeGateway};
 pub use recognition::Recognition;
-pub use recorder::{FlowTotals, Recorded, Recorder, Totals, intern, packet_record};
+pub use recorder::{FlowTotals, Recorded, Recorder, Totals, intern};
 pub use registry::{Known, Registry};
 pub use spec::RunSpec;

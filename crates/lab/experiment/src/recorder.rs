@@ -114,7 +114,7 @@ const fn count_drop(bin: &mut BinRecord, reason: DropReason) {
 }
 
 /// The row of a packet of the flow of this name.
-pub fn packet_record(
+fn packet_record(
     packet: &impl Recorded,
     fate: Fate,
     flow: Name,

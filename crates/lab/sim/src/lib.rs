@@ -1,7 +1,8 @@
 //! Virtual-time driver: one event queue, seeded, bit-identical for the same spec on any machine.
 //!
-//! [`run`] takes a [`RunSpec`] and a folder, runs it and leaves the result tables there; [`run_into`] tells a sink of
-//! what happens instead, and [`check`] only says whether a specification could be run.
+//! [`run_into`] takes a [`RunSpec`], runs it and tells a sink of what happens; [`check`] only says whether a specification
+//! could be run. With the feature `parquet`, which is on unless a user turns it off, `run` leaves the result tables in a
+//! folder.
 
 mod build;
 mod clock;
@@ -22,6 +23,8 @@ mod tcp;
 mod tcp_header;
 mod transport_log;
 
-pub use build::{Registry, check, check_with, run, run_into, run_with, tables};
+pub use build::{Registry, check, check_with, run_into};
+#[cfg(feature = "parquet")]
+pub use build::{run, run_with, tables};
 pub use gameway_experiment::{RunError, RunSpec, spec};
 pub use packet::Packet;

@@ -18,7 +18,7 @@ pub use options::listed as options;
 pub use owned::{Owned, clean, require, start_of};
 
 use crate::link::{
-    DeviceConfig, FlowConfig, LinkConfig, LinkError, LinkRegistry, LinkReport, Relay,
+    Background, DeviceConfig, FlowConfig, LinkConfig, LinkError, LinkRegistry, LinkReport, Relay,
 };
 use behind::Behind;
 use caller::Owner;
@@ -226,7 +226,7 @@ fn relay(
 ) -> Result<Relay, LinkError> {
     let further = FurtherTables { lateness: true, ..FurtherTables::default() };
     let tables = folder.map(|folder| ResultTables::of_run(folder, further)).transpose()?;
-    let tables = tables.map(|tables| Box::new(tables) as Box<dyn Sink>);
+    let tables = tables.map(|tables| Box::new(Background::new(Box::new(tables))) as Box<dyn Sink>);
     let relay =
         Relay::with(config, Box::new(Summing::new(sums, tables)), LinkRegistry::standard())?;
     // Who waits for it is there until it is told.

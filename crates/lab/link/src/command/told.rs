@@ -74,6 +74,12 @@ impl Sink for Summing {
         self.next.as_ref().is_some_and(|next| next.has_failed())
     }
 
+    fn keep(&mut self) {
+        if let Some(next) = &mut self.next {
+            next.keep();
+        }
+    }
+
     fn finish(self: Box<Self>) -> Result<(), SinkError> {
         self.next.map_or(Ok(()), |next| next.finish())
     }

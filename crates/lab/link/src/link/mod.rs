@@ -1,11 +1,11 @@
 //! `gameway link`: the path of an experiment between two TUN devices, in real time.
 
+mod background;
 mod capture;
 mod config;
 mod control;
 mod flows;
 mod packet;
-mod packet_log;
 mod path;
 mod pcapng;
 mod pool;
@@ -13,6 +13,7 @@ mod relay;
 mod tcp_header;
 pub mod wire;
 
+pub use background::Background;
 pub use config::{DeviceConfig, FlowConfig, LinkConfig};
 pub use packet::LinkRegistry;
 pub use relay::{Counts, LinkError, LinkReport, Relay};

@@ -6,14 +6,13 @@
 
 use super::flows::Flows;
 use super::packet::{LinkRegistry, Packet};
-use super::packet_log::PacketLog;
 use super::pool::{Pool, SLOT_BYTES};
 use super::wire;
 use gameway_events::{SinkError, SummaryRecord};
 use gameway_experiment::build::{self, NetworkParts, PathChange, Routes};
 use gameway_experiment::spec::PathSpec;
 use gameway_experiment::{Attached, HomeGateway, Recorder, RunError};
-use gameway_path::{Fate, Link, Network, NetworkPacket, Observer, Passage, Slot, Transmitted};
+use gameway_path::{Fate, Link, Network, Observer, Passage, Slot, Transmitted};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,10 +29,9 @@ pub struct Arrived {
     pub packet: Packet,
 }
 
-/// All that is told of packets: tables and gateway, the log of packets, and the owner of their bytes.
+/// All that is told of packets: the sink and the gateway, and the owner of their bytes.
 struct Watch {
     attached: Attached,
-    packet_log: PacketLog,
     pool: Pool,
     waits: Waits,
 }
@@ -109,9 +107,6 @@ impl Observer<Packet> for Watch {
 
     fn fate(&mut self, packet: &Packet, fate: Fate) {
         self.attached.recorder.fate(packet, fate);
-        if packet.journey().counted {
-            self.packet_log.add(packet, fate);
-        }
         if matches!(fate, Fate::Dropped { .. } | Fate::Lost { .. }) {
             self.pool.give(packet.slot);
         }
@@ -154,7 +149,7 @@ impl LivePath {
         path: &PathSpec,
         (seed, lasts): (u64, Duration),
         flows: &Flows,
-        (recorder, packet_log): (Recorder, PacketLog),
+        recorder: Recorder,
         registry: Arc<LinkRegistry>,
     ) -> Result<Self, RunError> {
         let routes = Routes::new(path);
@@ -166,7 +161,7 @@ impl LivePath {
         let gateway = HomeGateway::of_path(registry.known(), path, interval, flow_of)?;
         let attached = Attached::new(recorder, gateway, (path, seed), &mut network);
         let (pool, waits) = (Pool::default(), Waits::default());
-        let watch = Watch { attached, packet_log, pool, waits };
+        let watch = Watch { attached, pool, waits };
         let changes = build::changes(path)?.into();
         let (flows, spec) = (flows.clone(), path.clone());
         Ok(Self { network, watch, seed, flows, spec, changes, registry, refused: None })
@@ -296,9 +291,8 @@ impl LivePath {
     /// # Errors
     /// If a table cannot be written.
     pub fn finish(self, now: Instant) -> Result<SummaryRecord, SinkError> {
-        let Watch { attached, packet_log, .. } = self.watch;
+        let attached = self.watch.attached;
         let summary = attached.summary((now - Instant::ZERO, self.seed), &self.network);
-        packet_log.finish()?;
         attached.recorder.finish(&summary)?;
         Ok(summary)
     }

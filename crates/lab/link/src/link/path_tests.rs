@@ -42,8 +42,7 @@ fn bench_knowing(path: &str, flows: Vec<FlowConfig>, registry: LinkRegistry) -> 
     let links = Routes::new(&spec).names();
     let recorder = Recorder::new(Box::new(sink), names, links, END, &RecordSpec::default());
     let run = (7, END - Instant::ZERO);
-    let path = LivePath::new(&spec, run, &flows, (recorder, PacketLog::default()), registry)
-        .expect("a path");
+    let path = LivePath::new(&spec, run, &flows, recorder, registry).expect("a path");
     Bench { path, flows, arrived: Vec::new(), events }
 }
 

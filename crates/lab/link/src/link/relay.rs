@@ -4,12 +4,12 @@
 //! [`LivePath::advance`] replays what should have happened, and how late each packet was is counted. What
 //! comes is stamped with the time at which it is read.
 
+use super::background::Background;
 use super::capture::Capture;
 use super::config::LinkConfig;
 use super::control::{Asked, Control, Done, Told, What};
 use super::flows::Flows;
 use super::packet::LinkRegistry;
-use super::packet_log::PacketLog;
 use super::path::{Arrived, LivePath};
 use super::pcapng::Passed;
 use super::wire;
@@ -128,12 +128,14 @@ impl Relay {
     /// If the configuration cannot be done, or a device or a table cannot be had.
     pub fn new(config: &LinkConfig) -> Result<Self, LinkError> {
         let files = config.keep_interval.map_or(Files::Whole, |_| Files::Pieces);
-        let further = FurtherTables { lateness: true, files, ..FurtherTables::default() };
+        let packets = config.record.packets;
+        let further = FurtherTables { packets, lateness: true, files, ..FurtherTables::default() };
         let tables = Box::new(ResultTables::of_run(&config.folder, further)?);
-        Self::with(config, tables, LinkRegistry::standard())
+        Self::with(config, Box::new(Background::new(tables)), LinkRegistry::standard())
     }
 
-    /// Attaches to the devices. `sink` is told what happens, in place of tables; queues and gateways are those of `registry`.
+    /// Attaches to the devices. `sink` is told what happens, in place of tables; queues and gateways are those of
+    /// `registry`. It is told by the thread that moves packets: one that writes files belongs into a [`Background`].
     ///
     /// # Errors
     /// If the configuration cannot be done, or a device cannot be had.
@@ -149,14 +151,9 @@ impl Relay {
         let flows = Flows::new(config.flows.clone(), interval);
         let names: Vec<Name> = flows.names().collect();
         let links = Routes::new(&config.path).names();
-        let mut record = config.record.clone();
-        let packets = PacketLog::create(&config.folder, names.clone(), record.packets)
-            .map_err(SinkError::from)?;
-        record.packets = false;
-        let recorder = Recorder::new(sink, names, links, end, &record);
+        let recorder = Recorder::new(sink, names, links, end, &config.record);
         let run = (config.seed, config.lasts());
-        let path =
-            LivePath::new(&config.path, run, &flows, (recorder, packets), Arc::clone(&registry))?;
+        let path = LivePath::new(&config.path, run, &flows, recorder, Arc::clone(&registry))?;
         let attach =
             |one: &super::config::DeviceConfig| Tun::attach(one.namespace.as_deref(), &one.device);
         let mut devices = [attach(&config.server)?, attach(&config.client)?];

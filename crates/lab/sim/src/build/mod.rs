@@ -3,30 +3,26 @@
 mod constant_rates;
 mod flows;
 mod foresight;
+#[cfg(feature = "parquet")]
+mod in_folder;
 
 use crate::headers;
 use crate::packet::Packet;
 use crate::simulation::{Flow, Simulation};
 use flows::Parts;
 use gameway_control::{ControllerAlgorithm, Controllers};
-use gameway_events::{BIN, FurtherTables, Name, ResultTables, Sink, SummaryRecord};
+use gameway_events::{BIN, Name, Sink, SummaryRecord};
 use gameway_experiment::build::{self, FlowWay, NetworkParts, PathChange, Routes, flow_names};
-use gameway_experiment::spec::{CompetitorSpec, PathSpec, RecordSpec, RunSpec, StreamKind};
+use gameway_experiment::spec::{PathSpec, RecordSpec, RunSpec, StreamKind};
 use gameway_experiment::{Attached, HomeGateway, Known, Recorder, RunError, spec_error};
 use gameway_gateway::GatewayAlgorithm;
 use gameway_path::{Discipline, Header, Network};
 use gameway_tcp::TcpAlgorithm;
 use gameway_units::{Duration, Instant};
 use std::net::IpAddr;
-use std::path::Path;
 
-/// Runs `spec` and writes its tables into `folder`, which must exist. Gives the summary row.
-///
-/// # Errors
-/// If the specification is wrong, a file it names cannot be read, or a table cannot be written.
-pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, RunError> {
-    run_with(spec, folder, &Registry::standard())
-}
+#[cfg(feature = "parquet")]
+pub use in_folder::{run, run_with, tables};
 
 /// What a run can name, with what the caller has added.
 #[derive(Debug)]
@@ -70,30 +66,6 @@ impl Registry {
     pub fn with_tcp<A: TcpAlgorithm>(self) -> Self {
         Self { path: self.path.with_tcp::<A>(), ..self }
     }
-}
-
-/// [`run`] with controllers, queues, gateways and congestion controls of one's own.
-///
-/// # Errors
-/// As of [`run`].
-pub fn run_with(
-    spec: &RunSpec,
-    folder: &Path,
-    registry: &Registry,
-) -> Result<SummaryRecord, RunError> {
-    let built = simulated(spec, registry)?;
-    run_built(spec, registry, built, tables(spec, folder)?)
-}
-
-/// The tables of a run of `spec` in `folder`, which must exist.
-///
-/// # Errors
-/// If they cannot be created.
-pub fn tables(spec: &RunSpec, folder: &Path) -> Result<Box<dyn Sink>, RunError> {
-    let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
-    let further =
-        FurtherTables { packets: spec.record.packets, segments, ..FurtherTables::default() };
-    Ok(Box::new(ResultTables::of_run(folder, further)?))
 }
 
 /// Runs `spec` and tells `sink` of all that happens. Gives the summary, which the sink hears last.
@@ -165,7 +137,7 @@ fn change_all(
     Ok(true)
 }
 
-/// Whether [`run`] can do `spec`: builds all that it would, reads the files it names, runs nothing.
+/// Whether [`run_into`] can do `spec`: builds all that it would, reads the files it names, runs nothing.
 ///
 /// # Errors
 /// If the specification is wrong, or a file it names cannot be read or is damaged.
@@ -173,7 +145,7 @@ pub fn check(spec: &RunSpec) -> Result<(), RunError> {
     check_with(spec, &Registry::standard())
 }
 
-/// Whether [`run_with`] can do `spec`.
+/// [`check`] of a specification that names what `registry` has.
 ///
 /// # Errors
 /// As of [`check`].
@@ -261,7 +233,7 @@ fn stations(clients: &[IpAddr]) -> Vec<usize> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     /// What `check` says of a stream with these keys over this capacity.
     fn checked(capacity: &str, stream: &str) -> String {

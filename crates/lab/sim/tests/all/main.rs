@@ -17,8 +17,11 @@ mod htb;
 mod ladder;
 mod odd_packets;
 mod oracle;
+#[cfg(feature = "parquet")]
 mod own_controller;
+#[cfg(feature = "parquet")]
 mod own_queue;
+#[cfg(feature = "parquet")]
 mod own_tcp;
 mod packet_log;
 mod path_effects;
@@ -35,6 +38,7 @@ mod scream;
 mod soak;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(feature = "parquet")]
 mod tables;
 mod tcp_ecn;
 mod tcp_flows;

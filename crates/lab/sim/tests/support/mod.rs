@@ -56,6 +56,7 @@ fn told(spec: &Value) -> Result<Run, String> {
 }
 
 /// Runs a specification and leaves its tables in a folder.
+#[cfg(feature = "parquet")]
 pub fn write(spec: &Value, folder: &Path) -> Result<SummaryRecord, String> {
     gameway_sim::run(&parse(spec)?, folder).map_err(|error: RunError| error.to_string())
 }
