@@ -1,4 +1,8 @@
 //! The whole player over a link of known capacity: closed forms, properties, and twins that differ.
+//!
+//! Not on the network of the testbed: a player is told how many bytes of one answer have come, at the ticks of its driver.
+//! Here bytes come at the capacity, as a fluid, so that what a rule reads has a closed form. Packets and a queue would stand
+//! between the two, and the driver would join the packets into the same counts at the same ticks.
 
 use gameway_dash::{
     Action, Event, Fate, Ladder, Player, PlayerState, Presentation, Request, RequestKind,

@@ -6,11 +6,11 @@ use gameway_tcp::{
     AckEvent, CongestionControl, EcnMode, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
     TimeoutEvent,
 };
+use gameway_testbed::{Ends, Onward, Path, Testbed};
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
 
 /// 40 Mb/s and 20 ms with this queue.
 fn path(kind: &str, seconds: u32) -> Value {
@@ -128,102 +128,106 @@ impl CongestionControl for Liar {
     }
 }
 
-/// Flows through a dual queue of 40 Mb/s, 10 ms each way.
-struct DualQueue {
-    now: Instant,
-    flows: Vec<(Sender, Receiver)>,
-    bottleneck: Bottleneck<OnPath, DualPi2<OnPath>>,
-    down: Way,
-    up: Way,
-    /// Per flow, time waited in ns and packets.
-    waits: Vec<(f64, f64)>,
+/// Both ends of a flow.
+struct Flow {
+    sender: Sender,
+    receiver: Receiver,
 }
 
-type Way = VecDeque<(Instant, OnPath)>;
+impl Flow {
+    fn new(congestion: Box<dyn CongestionControl>) -> Self {
+        let ecn = EcnMode::Accurate;
+        let receiver = ReceiverConfig { ecn, ..ReceiverConfig::default() };
+        Self {
+            sender: Sender::new(SenderConfig { ecn, ..SenderConfig::default() }, congestion),
+            receiver: Receiver::new(receiver, Instant::ZERO),
+        }
+    }
+}
 
-fn arrived(way: &mut Way, now: Instant) -> Option<OnPath> {
-    way.front().filter(|arrival| arrival.0 <= now)?;
-    way.pop_front().map(|arrival| arrival.1)
+impl Ends for Flow {
+    type Down = Segment;
+    type Up = Segment;
+
+    fn on_down(&mut self, now: Instant, segment: Segment) {
+        self.receiver.on_segment(now, &segment);
+    }
+    fn on_up(&mut self, now: Instant, segment: Segment) {
+        self.sender.on_segment(now, &segment);
+    }
+    fn next_deadline(&self) -> Option<Instant> {
+        Instant::first_of([self.sender.next_deadline(), self.receiver.next_deadline()])
+    }
+    fn on_deadline(&mut self, now: Instant) {
+        self.sender.on_deadline(now);
+        self.receiver.on_deadline(now);
+    }
+    fn poll_down(&mut self, now: Instant) -> Option<Segment> {
+        self.sender.poll_transmit(now)
+    }
+    fn poll_up(&mut self, now: Instant) -> Option<Segment> {
+        self.receiver.poll_transmit(now)
+    }
 }
 
 const ONE_WAY: Duration = Duration::from_millis(10);
 
+/// A dual queue of 40 Mb/s, and 10 ms each way.
+struct DualQueue {
+    bottleneck: Bottleneck<OnPath, DualPi2<OnPath>>,
+    /// Per flow, time waited in ns and packets.
+    waits: Vec<(f64, f64)>,
+}
+
 impl DualQueue {
-    fn new(congestion: Vec<Box<dyn CongestionControl>>) -> Self {
-        let ecn = EcnMode::Accurate;
-        let flow = |congestion| {
-            let sender = Sender::new(SenderConfig { ecn, ..SenderConfig::default() }, congestion);
-            let receiver = ReceiverConfig { ecn, ..ReceiverConfig::default() };
-            (sender, Receiver::new(receiver, Instant::ZERO))
-        };
+    fn of_flows(count: usize) -> Self {
         let link = Link::constant(Rate::from_mbps(40)).expect("a capacity");
         let size = QueueSize::Bytes(Bytes::new(1_000_000));
         let random = Xoshiro256PlusPlus::seed_from_u64(5);
-        let waits = vec![(0.0, 0.0); congestion.len()];
-        Self {
-            now: Instant::ZERO,
-            flows: congestion.into_iter().map(flow).collect(),
-            bottleneck: Bottleneck::new(link, size, ONE_WAY * 2, |limit| {
-                DualPi2::new(DualPi2Config::default(), limit, random)
-            }),
-            down: VecDeque::new(),
-            up: VecDeque::new(),
-            waits,
-        }
+        let bottleneck = Bottleneck::new(link, size, ONE_WAY * 2, |limit| {
+            DualPi2::new(DualPi2Config::default(), limit, random)
+        });
+        Self { bottleneck, waits: vec![(0.0, 0.0); count] }
     }
+}
 
-    fn pump(&mut self) {
-        for (number, (sender, receiver)) in self.flows.iter_mut().enumerate() {
-            while let Some(segment) = sender.poll_transmit(self.now) {
-                self.bottleneck.arrive(self.now, OnPath(number as u16, segment));
-            }
-            while let Some(segment) = receiver.poll_transmit(self.now) {
-                self.up.push_back((self.now + ONE_WAY, OnPath(number as u16, segment)));
-            }
-        }
+type ToEnds = Onward<Segment, Segment>;
+
+impl Path<Segment, Segment> for DualQueue {
+    fn down(&mut self, now: Instant, flow: usize, segment: Segment, _: &mut ToEnds) {
+        self.bottleneck.arrive(now, OnPath(flow as u16, segment));
         self.bottleneck.drain_dropped().for_each(drop);
     }
 
-    fn next(&self) -> Instant {
-        let ends = self.flows.iter().flat_map(|(s, r)| [s.next_deadline(), r.next_deadline()]);
-        let ways = [&self.down, &self.up].map(|way| way.front().map(|arrival| arrival.0));
-        let all = ends.chain(ways).chain([self.bottleneck.next_deadline()]);
-        all.flatten().min().unwrap_or(Instant::MAX)
+    fn up(&mut self, _: Instant, flow: usize, segment: Segment, onward: &mut ToEnds) {
+        onward.up(flow, ONE_WAY, segment);
     }
 
-    fn run_until(&mut self, end: Instant) {
-        self.pump();
-        while self.next() < end {
-            self.now = self.next().max(self.now);
-            if let Some(done) = self.bottleneck.on_deadline(self.now) {
-                let waited = &mut self.waits[usize::from(done.packet.0)];
-                *waited = (waited.0 + done.queueing_delay().as_nanos() as f64, waited.1 + 1.0);
-                self.down.push_back((done.finished + ONE_WAY, done.packet));
-            }
-            while let Some(packet) = arrived(&mut self.down, self.now) {
-                self.flows[usize::from(packet.0)].1.on_segment(self.now, &packet.1);
-            }
-            while let Some(packet) = arrived(&mut self.up, self.now) {
-                self.flows[usize::from(packet.0)].0.on_segment(self.now, &packet.1);
-            }
-            for (sender, receiver) in &mut self.flows {
-                sender.on_deadline(self.now);
-                receiver.on_deadline(self.now);
-            }
-            self.pump();
+    fn next_deadline(&self) -> Option<Instant> {
+        self.bottleneck.next_deadline()
+    }
+
+    fn on_deadline(&mut self, now: Instant, onward: &mut ToEnds) {
+        if let Some(done) = self.bottleneck.on_deadline(now) {
+            let OnPath(flow, segment) = done.packet;
+            let waited = &mut self.waits[usize::from(flow)];
+            *waited = (waited.0 + done.queueing_delay().as_nanos() as f64, waited.1 + 1.0);
+            onward.down(usize::from(flow), ONE_WAY, segment);
         }
+        self.bottleneck.drain_dropped().for_each(drop);
     }
+}
 
-    /// Mean wait of a flow in ms, and its rate in Mb/s, from 10 to 30 s.
-    fn measure(&mut self, flow: usize) -> (f64, f64) {
-        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
-        self.run_until(at(10));
-        let (waits, before) = (self.waits[flow], self.flows[flow].1.received().as_f64());
-        self.run_until(at(30));
-        let (time, packets) = (self.waits[flow].0 - waits.0, self.waits[flow].1 - waits.1);
-        let bytes = self.flows[flow].1.received().as_f64() - before;
-        (time / packets / 1e6, bytes * 8.0 / 20e6)
-    }
+/// Mean wait of the first of these flows in ms, and its rate in Mb/s, from 10 to 30 s.
+fn measure(congestion: Vec<Box<dyn CongestionControl>>) -> (f64, f64) {
+    let path = DualQueue::of_flows(congestion.len());
+    let mut network = Testbed::new(path, congestion.into_iter().map(Flow::new).collect());
+    network.run_for(Duration::from_secs(10));
+    let (waits, before) = (network.path.waits[0], network.receiver.received().as_f64());
+    network.run_for(Duration::from_secs(20));
+    let (time, packets) = network.path.waits[0];
+    let bytes = network.receiver.received().as_f64() - before;
+    ((time - waits.0) / (packets - waits.1) / 1e6, bytes * 8.0 / 20e6)
 }
 
 /// What the low-latency queue is worth depends on all in it: beside another Prague, Prague waits a
@@ -232,9 +236,9 @@ impl DualQueue {
 fn a_flow_that_lies_about_its_answer_to_marks_spoils_the_low_latency_queue() {
     let build = |algorithm: &str| gameway_tcp::build(algorithm, 1448, 1).unwrap();
     let prague = || build("prague");
-    let (honest_wait, honest_rate) = DualQueue::new(vec![prague(), prague()]).measure(0);
+    let (honest_wait, honest_rate) = measure(vec![prague(), prague()]);
     let liar = Box::new(Liar(build("cubic")));
-    let (wait, rate) = DualQueue::new(vec![prague(), liar]).measure(0);
+    let (wait, rate) = measure(vec![prague(), liar]);
     assert!((0.2..1.5).contains(&honest_wait), "{honest_wait} ms");
     assert!((15.0..23.0).contains(&honest_rate), "{honest_rate} Mb/s");
     assert!(wait > 10.0 && rate < 5.0, "{wait} ms, {rate} Mb/s");
