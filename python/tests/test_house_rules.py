@@ -62,7 +62,10 @@ LAYERS: dict[str, set[str]] = {
 TESTED_WITH: dict[str, set[str]] = {
     **{
         crate: {"testbed"}
-        for crate in ("control", "session", "tcp", "quic", "path", "input", "stream", "webrtc")
+        for crate in (
+            *("control", "session", "tcp", "quic", "path", "input", "sim"),
+            *("stream", "webrtc"),
+        )
     },
     "gateway": {"testbed", "tcp"},
 }

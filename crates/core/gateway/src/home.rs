@@ -15,7 +15,7 @@ use crate::link_rate::LinkRate;
 use crate::modes::{BothConfig, ShapeConfig, WindowsConfig};
 use crate::way_out::WayOut;
 use crate::ways::Ways;
-use crate::{Gateway, Limit, Observation, Packet, Passage, Target, Teller, Voap};
+use crate::{Gateway, GatewayAlgorithm, Limit, Observation, Packet, Passage, Target, Teller, Voap};
 use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -284,6 +284,24 @@ impl Gateway for Home {
         if let Some(windows) = &self.windows {
             windows.observe(log);
         }
+    }
+}
+
+impl GatewayAlgorithm for WindowsConfig {
+    fn build(self) -> Box<dyn Gateway> {
+        Box::new(Home::windows(self))
+    }
+}
+
+impl GatewayAlgorithm for ShapeConfig {
+    fn build(self) -> Box<dyn Gateway> {
+        Box::new(Home::shape(self))
+    }
+}
+
+impl GatewayAlgorithm for BothConfig {
+    fn build(self) -> Box<dyn Gateway> {
+        Box::new(Home::both(self))
     }
 }
 

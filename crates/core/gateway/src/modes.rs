@@ -5,8 +5,7 @@
 //! | period | 20 ms | ours: a sender in slow start doubles its window in an RTT, which may be as short |
 //! | options of VoAP | step "fill", memory 2 s, equal rates, newcomers "admitted" | many downloads, those that come and go, and those of BBR need them: see [`crate::Voap`] |
 
-use crate::algorithm::GatewayAlgorithm;
-use crate::{Fairness, Gateway, Home, Newcomers, Step, VoapConfig};
+use crate::{Fairness, Newcomers, Step, VoapConfig};
 use gameway_units::Duration;
 use gameway_units::declared::{Configuration, OptionError};
 use schemars::JsonSchema;
@@ -76,12 +75,6 @@ impl WindowsConfig {
     }
 }
 
-impl GatewayAlgorithm for WindowsConfig {
-    fn build(self) -> Box<dyn Gateway> {
-        Box::new(Home::windows(self))
-    }
-}
-
 /// What can be set in mode `shape`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -102,12 +95,6 @@ impl Configuration for ShapeConfig {
     const SUMMARY: &'static str =
         "sets the rate of its own queue, a shaper, by what packets wait in the provider's";
     const SOURCE: &'static str = "ours; RFC 7323 section 3";
-}
-
-impl GatewayAlgorithm for ShapeConfig {
-    fn build(self) -> Box<dyn Gateway> {
-        Box::new(Home::shape(self))
-    }
 }
 
 /// What can be set in mode `both`.
@@ -146,12 +133,6 @@ impl BothConfig {
     pub(crate) fn windows(self) -> WindowsConfig {
         let Self { alpha, beta, period } = self;
         WindowsConfig { alpha, beta, period, target: Target::Time }
-    }
-}
-
-impl GatewayAlgorithm for BothConfig {
-    fn build(self) -> Box<dyn Gateway> {
-        Box::new(Home::both(self))
     }
 }
 

@@ -12,6 +12,7 @@ mod header;
 mod impairments;
 mod link;
 mod loss;
+mod measured_delays;
 mod network;
 mod packet;
 mod queue;
@@ -23,11 +24,12 @@ mod trace;
 mod wifi;
 
 pub use bottleneck::{Bottleneck, HopChange, Meter, Transmitted};
-pub use delay::{DelayLine, Jitter, MeasuredDelays};
+pub use delay::{DelayLine, Jitter};
 pub use header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
 pub use impairments::{Chance, Displacement, Duplication, Impairments, ReorderModel, Reordering};
 pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
+pub use measured_delays::MeasuredDelays;
 pub use network::{
     AnyQueue, Direction, Fate, Hop, Journey, Network, NetworkPacket, Observer, Passage, Slot, Way,
     Wifi,

@@ -77,10 +77,10 @@ pub use congestion::{
     SlowStartExit, TcpAlgorithm, TimeoutEvent, Vegas, build,
 };
 pub use delivery_rate::RateSample;
-pub use ecn::{AccurateEcnOption, EcnMode};
+pub use ecn::EcnMode;
 pub use pacer::Burst;
 pub use receive_window::ReceiveWindow;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use rtt::RtoFloor;
-pub use segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
+pub use segment::{AccurateEcnOption, Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
 pub use sender::{Sender, SenderConfig, SenderStats};

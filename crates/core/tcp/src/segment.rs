@@ -20,7 +20,6 @@
 //! | Timestamps are in nanoseconds, on one clock | Linux ticks in ms, but takes RTTs from µs send times |
 //! | SACK blocks are whole stream offsets | no wrap to resolve |
 
-use crate::ecn::AccurateEcnOption;
 use gameway_units::{Bytes, Ecn, Instant};
 
 /// Payload of a full segment at an MTU of 1500 B with timestamps.
@@ -34,6 +33,8 @@ const TIMESTAMP_OPTION: u64 = 12;
 const SYN_OPTIONS: u64 = 20;
 const SACK_OPTION_HEAD: u64 = 4;
 const SACK_BLOCK: u64 = 8;
+const ACCURATE_ECN_OPTION_HEAD: u64 = 2;
+const ACCURATE_ECN_FIELD: u64 = 3;
 /// What padding the timestamps and the SACK option have each.
 const PADDING: u64 = 2;
 
@@ -109,6 +110,37 @@ impl SackBlocks {
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// The AccECN option: payload that arrived by ECN codepoint, modulo 2^24 (RFC 9768 section 3.2.3).
+///
+/// Without fields it is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AccurateEcnOption {
+    /// How many fields it has, at most 3: that of the ECT codepoint in use, CE, the other ECT.
+    pub fields: u8,
+    /// Bytes that arrived with ECT(0), plus 1.
+    pub ect0: u32,
+    /// Bytes that arrived with ECT(1), plus 1.
+    pub ect1: u32,
+    /// Bytes that arrived with CE.
+    pub ce: u32,
+}
+
+impl AccurateEcnOption {
+    /// Its length without padding; 0 if it is not there.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        match self.fields {
+            0 => 0,
+            fields => ACCURATE_ECN_OPTION_HEAD + ACCURATE_ECN_FIELD * fields as u64,
+        }
+    }
+
+    /// Marked bytes modulo 2^24, if the option has that field.
+    pub(crate) fn marked(&self) -> Option<u64> {
+        (self.fields >= 2).then_some(self.ce.into())
     }
 }
 

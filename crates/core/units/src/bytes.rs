@@ -1,9 +1,8 @@
 //! Amounts of data.
 
 use crate::parse::{UnitError, UnitTable, format_scaled, parse_scaled};
-use crate::{Duration, Rate};
 use std::fmt;
-use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
 const UNITS: UnitTable = &[
@@ -155,25 +154,6 @@ impl Mul<u64> for Bytes {
     type Output = Self;
     fn mul(self, factor: u64) -> Self {
         Self(self.0 * factor)
-    }
-}
-impl Div<Duration> for Bytes {
-    /// The rate that carries this amount in that span, rounded down; zero if the span is not positive.
-    type Output = Rate;
-    fn div(self, span: Duration) -> Rate {
-        let nanos = span.as_nanos();
-        if nanos <= 0 {
-            return Rate::ZERO;
-        }
-        let bits_per_sec = u128::from(self.0) * 8_000_000_000 / nanos as u128;
-        Rate::from_bps(u64::try_from(bits_per_sec).unwrap_or(u64::MAX))
-    }
-}
-impl Div<Rate> for Bytes {
-    /// Serialization time at that rate, rounded up to the nanosecond; [`Duration::MAX`] at rate zero.
-    type Output = Duration;
-    fn div(self, rate: Rate) -> Duration {
-        rate.time_for(self)
     }
 }
 impl std::iter::Sum for Bytes {

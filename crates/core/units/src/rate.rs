@@ -3,7 +3,7 @@
 use crate::parse::{UnitError, UnitTable, format_scaled, parse_scaled};
 use crate::{Bytes, Duration};
 use std::fmt;
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Div, Mul, Sub};
 use std::str::FromStr;
 
 const UNITS: UnitTable = &[
@@ -133,6 +133,25 @@ impl Mul<Duration> for Rate {
         }
         let bytes = u128::from(self.0) * u128::from(nanos) / u128::from(NANOBITS_PER_BYTE);
         Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+}
+impl Div<Duration> for Bytes {
+    /// The rate that carries this amount in that span, rounded down; zero if the span is not positive.
+    type Output = Rate;
+    fn div(self, span: Duration) -> Rate {
+        let nanos = span.as_nanos();
+        if nanos <= 0 {
+            return Rate::ZERO;
+        }
+        let bits_per_sec = u128::from(self.get()) * 8_000_000_000 / nanos as u128;
+        Rate::from_bps(u64::try_from(bits_per_sec).unwrap_or(u64::MAX))
+    }
+}
+impl Div<Rate> for Bytes {
+    /// Serialization time at that rate, rounded up to the nanosecond; [`Duration::MAX`] at rate zero.
+    type Output = Duration;
+    fn div(self, rate: Rate) -> Duration {
+        rate.time_for(self)
     }
 }
 impl std::iter::Sum for Rate {

@@ -4,6 +4,7 @@ use gameway_control::ControllerError;
 use gameway_events::SinkError;
 use gameway_media::{FrameTableError, RecordedVideoError};
 use gameway_path::{StepsError, ThroughputError, TraceError};
+use gameway_units::declared::OptionError;
 use std::path::{Path, PathBuf};
 
 /// Why a run cannot be done; the message names the field and what is allowed.
@@ -77,6 +78,12 @@ pub enum RunError {
 /// A refusal of a field.
 pub fn spec_error(field: impl Into<String>, why: impl Into<String>) -> RunError {
     RunError::Spec { field: field.into(), why: why.into() }
+}
+
+/// The error of an option as one of a specification.
+pub(crate) fn option_refused(field: &str, error: OptionError) -> RunError {
+    let option = error.option.map_or_else(String::new, |option| format!(".{option}"));
+    spec_error(format!("{field}{option}"), error.why)
 }
 
 /// The content of a file.

@@ -11,7 +11,6 @@
 //! | initial values | 5 packets; 1 B of ECT(0) and of ECT(1), 0 B of CE | RFC 9768 section 3.2.1 |
 //! | modulus of ACE | 8 packets | RFC 9768 section 3.2.2 |
 //! | modulus of the option | 2^24 B | RFC 9768 section 3.2.3 |
-//! | length of the option | 2 + 3n B | RFC 9768 table 5 |
 //!
 //! | Deviation | Why |
 //! |---|---|
@@ -19,45 +18,13 @@
 //! | the worst case is no worse for ACKs that are always thinned (A.2.1 would allow it) | only without the option, which every receiver of this crate sends |
 //! | a byte counter of the sender that an estimate has put too high waits for the receiver's | RFC 9768 leaves it open; Linux `tcp_update_ecn_bytes` |
 
+use crate::segment::AccurateEcnOption;
 use gameway_units::Ecn;
 
 const FIRST_PACKETS: u64 = 5;
 const FIRST_ECT_BYTES: u64 = 1;
 const ACE_MODULUS: u64 = 8;
 const OPTION_MODULUS: u64 = 1 << 24;
-const OPTION_HEAD: u64 = 2;
-const OPTION_FIELD: u64 = 3;
-
-/// The AccECN option: payload that arrived by ECN codepoint, modulo 2^24 (RFC 9768 section 3.2.3).
-///
-/// Without fields it is not there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct AccurateEcnOption {
-    /// How many fields it has, at most 3: that of the ECT codepoint in use, CE, the other ECT.
-    pub fields: u8,
-    /// Bytes that arrived with ECT(0), plus 1.
-    pub ect0: u32,
-    /// Bytes that arrived with ECT(1), plus 1.
-    pub ect1: u32,
-    /// Bytes that arrived with CE.
-    pub ce: u32,
-}
-
-impl AccurateEcnOption {
-    /// Its length without padding; 0 if it is not there.
-    #[must_use]
-    pub const fn length(&self) -> u64 {
-        match self.fields {
-            0 => 0,
-            fields => OPTION_HEAD + OPTION_FIELD * fields as u64,
-        }
-    }
-
-    /// Marked bytes modulo 2^24, if the option has that field.
-    fn marked(&self) -> Option<u64> {
-        (self.fields >= 2).then_some(self.ce.into())
-    }
-}
 
 /// What a receiver counts: `r.cep`, `r.ceb`, `r.e0b` and `r.e1b`.
 #[derive(Debug, Clone, Copy)]

@@ -21,7 +21,6 @@ mod accurate;
 mod receiver;
 mod sender;
 
-pub use accurate::AccurateEcnOption;
 pub(crate) use accurate::Marks;
 pub(crate) use receiver::EcnReceiver;
 pub(crate) use sender::EcnSender;

@@ -13,8 +13,8 @@
 //! | the handshake carries no option to test whether it gets through | no middlebox here drops options |
 
 use super::accurate::ReceivedCounters;
-use super::{AccurateEcnOption, EcnMode, handshake_code};
-use crate::segment::{Flags, Segment};
+use super::{EcnMode, handshake_code};
+use crate::segment::{AccurateEcnOption, Flags, Segment};
 use gameway_units::Ecn;
 
 const MARKS_PER_ACK: u32 = 2;

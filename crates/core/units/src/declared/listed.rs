@@ -1,8 +1,8 @@
 //! Options by name, for lists and pages.
 
-use super::tables::forms;
 use super::{
-    NONE, QUANTITY, UNIT, WORDS, bounds, is_number, properties, single, text, types, words, written,
+    NONE, QUANTITY, UNIT, WORDS, bounds, forms, is_number, properties, single, text, types, words,
+    written,
 };
 use crate::Bytes;
 use schemars::Schema;

@@ -23,8 +23,8 @@ pub use typed::as_typed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Number, Value};
-use std::slice;
 use std::str::FromStr;
+use std::{iter, slice};
 
 /// Keyword of a schema that says which quantity a text is.
 pub const QUANTITY: &str = "x-quantity";
@@ -182,6 +182,16 @@ fn is_number(declared: &Value) -> bool {
 /// The schemas of which an option fits one.
 fn several(declared: &Value) -> impl Iterator<Item = &Value> {
     ["oneOf", "anyOf"].into_iter().filter_map(|one| declared.get(one)?.as_array()).flatten()
+}
+
+/// The tables that an option can be: its own, or each of several; not those of nothing that is known.
+fn forms(declared: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+    let is_table = declared.get("properties").is_some()
+        || declared.get("additionalProperties").is_some_and(Value::is_object);
+    match is_table {
+        true => Box::new(iter::once(declared)),
+        false => Box::new(several(declared).flat_map(forms)),
+    }
 }
 
 /// The words that an option can be: a list, or one of several schemas.

@@ -2,13 +2,12 @@
 
 use super::listed::kind;
 use super::{
-    OptionError, Options, QUANTITY, WORDS, bounds, is_number, several, single, text, types, words,
-    written,
+    OptionError, Options, QUANTITY, WORDS, bounds, forms, is_number, several, single, text, types,
+    words, written,
 };
 use crate::{Bytes, Duration, QueueSize, Rate, Ratio, SignedBytes};
 use schemars::Schema;
 use serde_json::{Map, Value};
-use std::iter;
 use std::str::FromStr;
 
 /// Whether what has been read is within the bounds that its schema declares, with all tables in it.
@@ -123,16 +122,6 @@ impl OptionError {
             Some(inner) => format!("{key}.{inner}"),
         };
         Self { option: Some(option), ..self }
-    }
-}
-
-/// The tables that an option can be: its own, or each of several; not those of nothing that is known.
-pub(super) fn forms(declared: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
-    let is_table = declared.get("properties").is_some()
-        || declared.get("additionalProperties").is_some_and(Value::is_object);
-    match is_table {
-        true => Box::new(iter::once(declared)),
-        false => Box::new(several(declared).flat_map(forms)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! From the specification of a gateway to the gateway.
 
-use crate::check::refused;
+use crate::error::option_refused;
 use crate::spec::GatewaySpec;
 use crate::{RunError, spec_error};
 use gameway_gateway::{Gateway, Gateways};
@@ -32,7 +32,7 @@ pub fn gateway(
     } else {
         Err(unknown("gateway", &spec.kind, iter::once(GatewaySpec::NONE).chain(names())))
     };
-    built.map(Some).map_err(|error| refused(field, error))
+    built.map(Some).map_err(|error| option_refused(field, error))
 }
 
 /// Whether a gateway of this specification finds the queue that it needs, whose rate is `shaped` if it is a shaper.

@@ -1,7 +1,7 @@
 //! From the specification of a queue to the queue.
 
 use super::htb;
-use crate::check::refused;
+use crate::error::option_refused;
 use crate::spec::QueueSpec;
 use crate::{Registry, RunError, random};
 use gameway_path::{Limit, PathPacket, Queue};
@@ -29,11 +29,11 @@ pub fn queue<P: PathPacket + 'static>(
     link: &str,
 ) -> Result<Box<dyn Queue<P>>, RunError> {
     let QueueSpec { kind, options, .. } = spec;
-    if let Some(of) = registry.known().htb(spec).map_err(|error| refused(link, error))? {
+    if let Some(of) = registry.known().htb(spec).map_err(|error| option_refused(link, error))? {
         let size = size(registry, spec);
         return Ok(Box::new(htb::htb(registry, (&of, size), (base_rtt, seed), link)?));
     }
     let random = random::stream(seed, &format!("{link}/queue"));
     let queue = registry.disciplines().build(kind, options, limit, random);
-    queue.map_err(|error| refused(link, error))
+    queue.map_err(|error| option_refused(link, error))
 }

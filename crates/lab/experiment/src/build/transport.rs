@@ -1,6 +1,6 @@
 //! From what a specification says of TCP and QUIC to what builds a congestion control for each connection.
 
-use crate::check::refused;
+use crate::error::option_refused;
 use crate::spec::{CongestionControlSpec, TcpEcnSpec};
 use crate::{Known, RunError};
 use gameway_tcp::{Bbr2Config, ConfiguredTcp, CubicConfig, EcnMode};
@@ -26,7 +26,7 @@ pub fn congestion_control(
     spec: &CongestionControlSpec,
 ) -> Result<ConfiguredTcp, RunError> {
     let configured = known.congestion_controls.configure(&spec.kind, &spec.options);
-    configured.map_err(|error| refused(field, error))
+    configured.map_err(|error| option_refused(field, error))
 }
 
 /// The same for QUIC, where CUBIC has HyStart++ and BBRv2 forgives a single loss in a round if nothing is said.

@@ -11,7 +11,6 @@ mod queue;
 pub use flows::check_way;
 pub use path::{check_gateway, check_path_document, check_wifi};
 pub use queue::check_queue;
-pub(crate) use queue::refused;
 
 use crate::spec::{PathSpec, RecordSpec, RunSpec};
 use crate::{Known, RunError, spec_error};

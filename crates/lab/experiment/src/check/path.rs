@@ -1,8 +1,9 @@
 //! Paths: capacities, media, gateways, jitter, loss.
 
-use super::queue::{Queues, refused};
+use super::queue::Queues;
 use super::{MAX_DELAY, MIN_INTERVAL, check_bounds, number, span};
 use crate::build::{self, histogram, wifi_config};
+use crate::error::option_refused;
 use crate::spec::{
     BackSpec, CapacitySpec, ClassifierSpec, GatewaySpec, HopSpec, JitterSpec, LossSpec, PathSpec,
     PlaceSpec, ReorderSpec, Way, WifiSpec,
@@ -21,7 +22,7 @@ static DECLARED: LazyLock<Schema> = LazyLock::new(declared::schema::<PathSpec>);
 /// # Errors
 /// The first key that is unknown, missing or of the wrong type, unit or size, and what is allowed.
 pub fn check_path_document(path: &Options) -> Result<(), RunError> {
-    declared::check_document(&DECLARED, path).map_err(|error| refused("path", error))
+    declared::check_document(&DECLARED, path).map_err(|error| option_refused("path", error))
 }
 
 pub(super) fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {

@@ -1,8 +1,9 @@
 //! Queues and their options.
 
+use crate::error::option_refused;
 use crate::spec::{HtbSpec, QueueSpec};
 use crate::{Known, RunError, spec_error};
-use gameway_units::declared::{Entry, OptionError};
+use gameway_units::declared::Entry;
 
 /// Whether a queue of this specification can be built of what is known.
 ///
@@ -22,14 +23,14 @@ pub(super) struct Queues<'a> {
 
 impl Queues<'_> {
     pub(super) fn check(self, field: &str, queue: &QueueSpec) -> Result<(), RunError> {
-        if let Some(htb) = self.known.htb(queue).map_err(|error| refused(field, error))? {
+        if let Some(htb) = self.known.htb(queue).map_err(|error| option_refused(field, error))? {
             return self.check_htb(field, &htb);
         }
         let entry = self.known.queues.get("queue", &queue.kind);
         let checked = entry.and_then(|Entry { description, functions: default_size }| {
             default_size(description, &queue.options)
         });
-        checked.map(drop).map_err(|error| refused(field, error))
+        checked.map(drop).map_err(|error| option_refused(field, error))
     }
 
     fn check_htb(self, field: &str, spec: &HtbSpec) -> Result<(), RunError> {
@@ -45,10 +46,4 @@ impl Queues<'_> {
         }
         crate::build::check_htb(field, spec)
     }
-}
-
-/// The error of an option as one of a specification.
-pub(crate) fn refused(field: &str, error: OptionError) -> RunError {
-    let option = error.option.map_or_else(String::new, |option| format!(".{option}"));
-    spec_error(format!("{field}{option}"), error.why)
 }

@@ -3,15 +3,12 @@
 //! The window is this program once more, with an option that no help shows: the words of its own command line up to its arguments, as the
 //! system has them (proc_pid_cmdline(5)), so that it is found whether it is a program or a module of Python.
 
-use super::play::set_stage;
-use super::{Refusal, tell};
-use crate::HostConfig;
-use crate::host::Stage;
+use super::Refusal;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use gameway_units::Duration;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const CARD: &str = "test-card";
 const ANSWER_AFTER: &str = "answer-after";
@@ -44,7 +41,7 @@ pub(super) fn is_window(matches: &ArgMatches) -> bool {
 pub(super) fn show(matches: &ArgMatches) -> Result<(), Refusal> {
     let socket = std::os::unix::net::UnixDatagram::unbound();
     let socket = socket.map_err(|error| Refusal::new(format!("the test card: {error}")))?;
-    let place = super::placed(matches, WINDOW).map(std::path::Path::to_owned).unwrap_or_default();
+    let place = super::placed(matches, WINDOW).map(Path::to_owned).unwrap_or_default();
     let shown = gameway_desktop::show_card(None, None, answer_after(matches)?, &mut |answer| {
         // Nobody hears it before the host is ready, or after its end.
         let _ = socket.send_to(&answer.to_bytes(), &place);
@@ -85,16 +82,10 @@ pub(super) fn command(matches: &ArgMatches, arguments: usize) -> Result<Option<C
 }
 
 impl Card {
-    /// Plays it.
-    pub(super) fn stage(self, config: &mut HostConfig) -> Result<Stage, Refusal> {
-        let mut place = PathBuf::new();
-        let stage = set_stage(config, |folder| {
-            place = folder.join(PLACE);
-            Ok(self.0.into_iter().chain([place.clone().into_os_string()]).collect())
-        })?;
-        config.card = Some(place);
-        tell("the test card is played: open Settings on the page and measure the delay");
-        Ok(stage)
+    /// Its command line in a stage of this folder, and where it tells of its answers.
+    pub(super) fn command(self, folder: &Path) -> (Vec<OsString>, PathBuf) {
+        let place = folder.join(PLACE);
+        (self.0.into_iter().chain([place.clone().into_os_string()]).collect(), place)
     }
 }
 

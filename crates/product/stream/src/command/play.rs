@@ -87,7 +87,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     config.stamped = false;
     unit::print(&matches, names.play, &words, matches.contains_id("screen"))?;
     let stage = match card::command(&matches, words.len())? {
-        Some(card) => Some(card.stage(&mut config)?),
+        Some(card) => Some(play_card(card, &mut config)?),
         None => staged(&mut config, names, &matches)?,
     };
     settings.extend_from_slice(SCREEN);
@@ -133,8 +133,21 @@ fn staged_game(config: &mut HostConfig, names: Names) -> Option<Stage> {
     None
 }
 
+/// Starts a stage with the test card and plays that.
+fn play_card(card: card::Card, config: &mut HostConfig) -> Result<Stage, Refusal> {
+    let mut place = None;
+    let stage = set_stage(config, |folder| {
+        let (command, of_answers) = card.command(folder);
+        place = Some(of_answers);
+        Ok(command)
+    })?;
+    config.card = place;
+    tell("the test card is played: open Settings on the page and measure the delay");
+    Ok(stage)
+}
+
 /// Starts a stage with this program and plays it.
-pub(super) fn set_stage(
+fn set_stage(
     config: &mut HostConfig,
     command: impl FnOnce(&Path) -> std::io::Result<Vec<OsString>>,
 ) -> Result<Stage, Refusal> {

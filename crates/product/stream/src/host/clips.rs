@@ -1,7 +1,7 @@
 //! The clipboard of the screen that is played, for who plays.
 
 use crate::HostConfig;
-use crate::host::run::tell;
+use crate::host::notes::tell;
 use crate::host::session::{Session, Wish};
 use gameway_desktop::{Clipboard, DesktopError};
 use gameway_input::clipboard::Outcome;

@@ -8,7 +8,7 @@ use crate::HostConfig;
 #[cfg(feature = "x11")]
 use crate::SourceConfig;
 #[cfg(feature = "x11")]
-use crate::host::run::tell;
+use crate::host::notes::tell;
 use crate::host::session::Session;
 #[cfg(feature = "x11")]
 use gameway_desktop::Drawings;

@@ -5,7 +5,7 @@
 //! | wait before the links are told | 9 s | a router that answers nothing is asked for 7.5 s; the links name the address outside if there is one |
 
 use crate::HostConfig;
-use crate::host::run::tell;
+use crate::host::notes::tell;
 use gameway_port_mapping::{Mapped, News, PortMapping, Wish, why_not_internet};
 use gameway_runtime::stop::Stop;
 use std::net::SocketAddr;

@@ -5,7 +5,7 @@
 //! a table cannot differ in what they count. Figures are sums and histograms since the host has started: rates and quantiles are the
 //! monitor's to take.
 
-use crate::host::run::tell;
+use crate::host::notes::tell;
 use crate::host::signaling::not_there;
 use crate::{HostConfig, StreamError};
 use gameway_events::{HostFrameRecord, RunEvent, Sink, SinkError};

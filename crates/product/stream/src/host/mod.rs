@@ -10,6 +10,7 @@ pub mod hand;
 mod log;
 pub(crate) mod mapping;
 mod metrics;
+mod notes;
 #[cfg(feature = "x11")]
 mod pads;
 pub mod page;

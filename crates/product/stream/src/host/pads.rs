@@ -1,6 +1,6 @@
 //! The player's gamepads as devices of this machine, for what is played on a screen.
 
-use crate::host::run::tell;
+use crate::host::notes::tell;
 use crate::host::session::Session;
 use gameway_desktop::{Gamepads, NoDevices};
 use gameway_input::gamepad::{Action, Event, Lack};

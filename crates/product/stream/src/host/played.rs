@@ -5,9 +5,9 @@ use crate::host::card::Answers;
 #[cfg(feature = "x11")]
 use crate::host::clips::Clips;
 use crate::host::hand::HandOfPlayer;
+use crate::host::notes::tell;
 #[cfg(feature = "x11")]
 use crate::host::pads::Pads;
-use crate::host::run::tell;
 use crate::host::session::Session;
 #[cfg(feature = "x11")]
 use crate::host::shapes::Shapes;

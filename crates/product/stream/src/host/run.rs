@@ -9,6 +9,7 @@ use crate::host::encoding::{Job, Made};
 use crate::host::log::HostLog;
 use crate::host::mapping::Mapping;
 use crate::host::metrics::Metrics;
+use crate::host::notes::{Failures, tell};
 use crate::host::page::PageCounts;
 use crate::host::played::Played;
 use crate::host::reach::reached;
@@ -18,7 +19,7 @@ use crate::host::signaling::{not_there, start_signaling};
 use crate::host::sound::Sound;
 use crate::host::stage::{Stage, StageNews};
 use crate::host::start::{Started, start_encoding, start_sound};
-use crate::host::stays::{Stay, Stays, Turn};
+use crate::host::stays::{CLOSED, Stay, Stays, Turn};
 use crate::host::watching::Watching;
 use crate::host::wires::Wires;
 use crate::keys::KeyFile;
@@ -42,8 +43,6 @@ use std::thread::JoinHandle;
 
 /// How often a host looks whether it shall stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// What a client is told whose connection ended by itself.
-pub(super) const CLOSED: &str = "the connection is closed";
 
 /// What a host did.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,7 +127,7 @@ impl Host {
         let clock = Clock::new(epoch_ns);
         let pictures = Arc::default();
         let started = start_encoding(&config, clock, Arc::clone(&pictures))?;
-        let Started { worker, watching, h265, drawings } = started;
+        let Started { worker, opener, shown, h265, drawings } = started;
         let sound = start_sound(&config, clock, pictures)?;
         let (sink, scrape) = Metrics::serve(&config, sink)?;
         let wires = Wires::new(socket, clock, config.tcp, servers::addresses(&config));
@@ -141,7 +140,7 @@ impl Host {
             bell,
             identity: Identity::generate().map_err(|error| StreamError::Host(error.to_string()))?,
             stays: Stays::default(),
-            watching,
+            watching: Watching::new(opener, shown),
             jobs: Some(worker.jobs),
             made: worker.made,
             worker: Some(worker.thread),
@@ -213,7 +212,7 @@ impl Host {
                 }
             }
         }
-        sessions.into_iter().try_for_each(|session| send_all(&mut self.wires, session))
+        sessions.into_iter().try_for_each(|session| self.wires.send_all(session))
     }
 
     /// A turn of those who watch.
@@ -234,7 +233,7 @@ impl Host {
         self.made.hush();
         if let Some(session) = self.stays.coming() {
             session.on_deadline(now);
-            send_all(&mut self.wires, session)?;
+            self.wires.send_all(session)?;
         }
         let Some(Stay { session, .. }) = &mut self.stays.current else {
             self.played.serve_alone(now);
@@ -268,7 +267,7 @@ impl Host {
                 lateness.add(due, clock.now());
             }
         });
-        send_all(&mut self.wires, session)?;
+        self.wires.send_all(session)?;
         if let Some(photon) = session.photon().filter(|photon| photon.is_leaving()) {
             photon.on_departure(clock.now());
         }
@@ -424,34 +423,11 @@ impl Host {
         Ok(HostReport {
             sessions: self.sessions,
             refused_datagrams: self.refused,
-            encoder_failures: self.failures.0,
+            encoder_failures: self.failures.count(),
             page: self.page,
             lateness,
             cpu: times,
         })
-    }
-}
-
-/// Sends what a session has for its client.
-pub(super) fn send_all(wires: &mut Wires, session: &mut Session) -> Result<(), StreamError> {
-    while let Some(transmit) = session.poll_transmit() {
-        wires.send(&transmit)?;
-    }
-    Ok(())
-}
-
-/// How many frames could not be made.
-#[derive(Debug, Default)]
-pub(super) struct Failures(u64);
-
-impl Failures {
-    /// One more. It is said ever more seldom: a source that is gone fails at each frame, and nobody reads sixty lines a second.
-    pub(super) fn add(&mut self, why: &str) {
-        self.0 += 1;
-        if self.0.is_power_of_two() {
-            let told = format!("{why} ({})", self.0);
-            tell("no frame was made; the encoder is made anew", &told);
-        }
     }
 }
 
@@ -467,12 +443,6 @@ fn tell_breaker(action: BreakerAction) -> Option<&'static str> {
         _ => {}
     }
     None
-}
-
-/// Says something to whoever runs the host.
-#[expect(clippy::print_stderr, reason = "a driver's notes go to its standard error")]
-pub(super) fn tell(what: &str, why: &str) {
-    eprintln!("note: {what}: {why}");
 }
 
 #[cfg(test)]

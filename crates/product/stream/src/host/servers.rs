@@ -3,7 +3,7 @@
 //! A host asks nobody unless it is told to. A TURN server answers the questions of a STUN server, too (RFC 8656 section 2.1 builds on
 //! it), and must know the address that a host has outside, because it lets in what comes from addresses that the browser has named.
 
-use crate::host::run::tell;
+use crate::host::notes::tell;
 use crate::{HostConfig, StreamError};
 use gameway_webrtc::authority;
 use gameway_webrtc::http::{IceServers, TurnServer};

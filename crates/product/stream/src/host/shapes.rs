@@ -5,7 +5,7 @@
 //! | time between looks | 20 ms | a change takes two, less than three pictures at 60 a second; a look takes one read of a socket |
 
 use crate::HostConfig;
-use crate::host::run::tell;
+use crate::host::notes::tell;
 use crate::host::session::Session;
 use gameway_desktop::Pointer;
 use gameway_units::{Duration, Instant};

@@ -8,11 +8,10 @@ use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
 use crate::host::encoders::{Opener, encoders};
 use crate::host::encoding::{Encoding, Job, Made};
-use crate::host::run::tell;
-use crate::host::shown::Seen;
+use crate::host::notes::tell;
+use crate::host::shown::{Seen, Shown};
 use crate::host::sound::Sound;
 use crate::host::sources;
-use crate::host::watching::Watching;
 use crate::wake::{WakeReceiver, WakeSender, waking};
 use crate::{HostConfig, StreamError};
 use gameway_codec::capture::FrameSource;
@@ -52,8 +51,10 @@ pub(super) struct Worker {
 /// What encodes for the client that plays.
 pub(super) struct Started {
     pub(super) worker: Worker,
-    /// For those who watch, who are shown the same pictures.
-    pub(super) watching: Watching,
+    /// Makes encoders, for those who watch, too.
+    pub(super) opener: Opener,
+    /// The pictures, which those who watch are shown, too.
+    pub(super) shown: Shown,
     /// Whether H.265 can be encoded.
     pub(super) h265: bool,
     /// Readable when something is drawn, if the source of pictures tells that.
@@ -68,15 +69,15 @@ pub(super) fn start_encoding(
 ) -> Result<Started, StreamError> {
     let encoders = encoders(config)?;
     encoders.chosen.iter().for_each(|chosen| tell("encoder", chosen));
-    let watching = Watching::new(encoders.opener.clone());
+    let (opener, shown) = (encoders.opener.clone(), Shown::default());
     let source = sources::source(config)?;
     let drawings = source.drawings();
     let mut encoding = encoding(config, source, encoders.opener)?;
     encoding.pictures = pictures;
-    encoding.shown = watching.shown.clone();
+    encoding.shown = shown.clone();
     encoding.watch = config.card.is_some().then_some(clock);
     let worker = start("encoding", encoding, || {})?;
-    Ok(Started { worker, watching, h265: encoders.h265, drawings })
+    Ok(Started { worker, opener, shown, h265: encoders.h265, drawings })
 }
 
 /// Starts to encode for one who watches, behind all that is done for the player.

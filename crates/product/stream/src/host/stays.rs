@@ -11,6 +11,9 @@ use gameway_webrtc::socket::Received;
 use gameway_webrtc::{CloseReason, Remote};
 use std::net::IpAddr;
 
+/// What a client is told whose connection ended by itself.
+pub(super) const CLOSED: &str = "the connection is closed";
+
 /// One client's stay.
 pub struct Stay {
     /// The name that signalling has for it.

@@ -6,11 +6,11 @@
 
 use crate::host::encoders::Opener;
 use crate::host::encoding::Made;
-use crate::host::run::{CLOSED, Failures, send_all, tell};
+use crate::host::notes::{Failures, tell};
 use crate::host::session::{Session, SessionEvent};
 use crate::host::shown::Shown;
 use crate::host::start::{Worker, start_watching};
-use crate::host::stays::Stay;
+use crate::host::stays::{CLOSED, Stay};
 use crate::host::wires::Wires;
 use crate::wake::WakeReceiver;
 use crate::{HostConfig, StreamError};
@@ -33,7 +33,7 @@ struct Watcher {
 pub(super) struct Watching {
     opener: Opener,
     /// What they see.
-    pub(super) shown: Shown,
+    shown: Shown,
     watchers: Vec<Watcher>,
     /// How many have come so far.
     came: u32,
@@ -43,8 +43,8 @@ pub(super) struct Watching {
 
 impl Watching {
     /// Nobody watches yet.
-    pub(super) fn new(opener: Opener) -> Self {
-        Self { opener, shown: Shown::default(), watchers: Vec::new(), came: 0, told: 0 }
+    pub(super) fn new(opener: Opener, shown: Shown) -> Self {
+        Self { opener, shown, watchers: Vec::new(), came: 0, told: 0 }
     }
 
     /// How many watch, or are about to.
@@ -92,7 +92,7 @@ impl Watching {
         for watcher in &mut self.watchers {
             watcher.on_events(&self.opener, &self.shown, config)?;
             watcher.turn(now);
-            send_all(wires, &mut watcher.stay.session)?;
+            wires.send_all(&mut watcher.stay.session)?;
         }
         let gone = self.watchers.extract_if(.., |watcher| watcher.gone.is_some());
         Ok(gone.map(|watcher| (watcher.stay, watcher.gone.unwrap_or(CLOSED))).collect())

@@ -3,6 +3,7 @@
 
 use crate::StreamError;
 use crate::error::system;
+use crate::host::session::Session;
 use gameway_runtime::clock::Clock;
 use gameway_units::Instant;
 use gameway_webrtc::http::SignalingServer;
@@ -55,6 +56,14 @@ impl Wires {
                 Ok(())
             }
         }
+    }
+
+    /// Sends what a session has for its client.
+    pub(super) fn send_all(&mut self, session: &mut Session) -> Result<(), StreamError> {
+        while let Some(transmit) = session.poll_transmit() {
+            self.send(&transmit)?;
+        }
+        Ok(())
     }
 
     /// Hands out what has arrived and is no server's answer.

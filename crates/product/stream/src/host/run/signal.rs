@@ -1,7 +1,8 @@
 //! What a host does with what signalling asks of it.
 
-use super::{Host, tell};
+use super::Host;
 use crate::StreamError;
+use crate::host::notes::tell;
 use crate::host::reach::ways;
 use crate::host::session::Session;
 use crate::host::stays::Stay;
