@@ -85,7 +85,7 @@ pub struct Limit {
 
 /// The last acknowledgment that passed.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct LastAck {
     acknowledgment: u32,
     receivers: u16,
     written: u16,
@@ -112,7 +112,7 @@ pub struct Direction<S> {
     in_queue: bool,
     estimate: Option<u64>,
     history: AckHistory,
-    told: Option<Told>,
+    told: Option<LastAck>,
     sender_loop: LoopTime,
     receiver_loop: LoopTime,
     stamp_probe: Probe,
@@ -236,14 +236,14 @@ impl<S> Direction<S> {
         }
         let receivers = segment.window;
         segment.window = self.window_to_write(segment, wanted).min(receivers);
-        self.told = Some(Told { acknowledgment, receivers, written: segment.window });
+        self.told = Some(LastAck { acknowledgment, receivers, written: segment.window });
         let looped = self.sender_loop.of(self.loops);
         self.history.record(now, acknowledgment, segment.window, looped);
         segment.window != receivers
     }
 
     fn window_to_write(&self, segment: &Segment, wanted: Option<u64>) -> u16 {
-        let repeated = |told: &Told| {
+        let repeated = |told: &LastAck| {
             segment.is_bare_ack()
                 && told.acknowledgment == segment.acknowledgment
                 && told.receivers == segment.window

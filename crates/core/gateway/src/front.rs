@@ -1,7 +1,7 @@
 //! What packets wait in front of the home, remembered for as long as module `ways` says over periods in which nobody can tell.
 
 use crate::ways::{MEMORY, Ways};
-use crate::{QuicHeader, RemoteQueue, Segment, Teller};
+use crate::{QuicHeader, RemoteQueue, Segment, WaitSource};
 use gameway_path::Header;
 use gameway_units::{Bytes, Duration, Instant};
 
@@ -55,8 +55,8 @@ impl Front {
     }
 
     /// What told that.
-    pub fn teller(&self) -> Option<Teller> {
-        self.wait.map(|_| self.queue.teller())
+    pub fn wait_source(&self) -> Option<WaitSource> {
+        self.wait.map(|_| self.queue.wait_source())
     }
 
     /// The same if a connection could tell in the period that has just ended.

@@ -15,7 +15,9 @@ use crate::link_rate::LinkRate;
 use crate::modes::{BothConfig, ShapeConfig, WindowsConfig};
 use crate::way_out::WayOut;
 use crate::ways::Ways;
-use crate::{Gateway, GatewayAlgorithm, Limit, Observation, Packet, Passage, Target, Teller, Voap};
+use crate::{
+    Gateway, GatewayAlgorithm, Limit, Observation, Packet, Passage, Target, Voap, WaitSource,
+};
 use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -106,8 +108,8 @@ impl Home {
 
     /// What told [`Self::wait`].
     #[must_use]
-    pub fn teller(&self) -> Option<Teller> {
-        self.front.teller()
+    pub fn wait_source(&self) -> Option<WaitSource> {
+        self.front.wait_source()
     }
 
     /// Whether a connection of TCP told in the last 200 ms what waits in front of the home; else pings tell it alone.

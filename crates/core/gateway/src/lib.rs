@@ -20,9 +20,9 @@
 //! ```
 
 mod algorithm;
+mod arrival_rate;
 #[cfg(test)]
 mod by_hand;
-mod came;
 mod catalogue;
 pub mod classifier;
 mod direction;
@@ -53,7 +53,7 @@ pub use flows::FlowTable;
 pub use home::Home;
 pub use lru::{LruMap, Place};
 pub use modes::{BothConfig, ShapeConfig, Target, WindowsConfig};
-pub use remote_queue::{RemoteQueue, Teller};
+pub use remote_queue::{RemoteQueue, WaitSource};
 pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
 pub use spin::QuicHeader;

@@ -41,7 +41,7 @@
 //!
 //! While nobody can tell what waits, the rate stays. Before packets have waited once, nothing is known, and nothing is shaped.
 
-use crate::came::Came;
+use crate::arrival_rate::ArrivalRate;
 use crate::floor::Floor;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -113,7 +113,7 @@ struct Standing {
 /// See the module's head. Rates in bytes per second.
 #[derive(Debug, Clone, Default)]
 pub struct LinkRate {
-    came: Came,
+    came: ArrivalRate,
     last: Instant,
     floor: Floor,
     /// By what part of it the rates of two moments differ.

@@ -94,7 +94,7 @@ impl Pauses {
 
 /// What tells how long packets wait in front of the home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Teller {
+pub enum WaitSource {
     /// Time stamps of TCP.
     #[default]
     Tcp,
@@ -104,7 +104,7 @@ pub enum Teller {
     Pings,
 }
 
-impl Teller {
+impl WaitSource {
     /// As a status has it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -119,7 +119,7 @@ impl Teller {
 /// What loops of one connection tell.
 #[derive(Debug, Clone, Default)]
 struct Loops {
-    teller: Teller,
+    wait_source: WaitSource,
     smallest: Smallest,
     /// The last loops, in a ring.
     last: [Option<(Instant, Duration)>; FILTER],
@@ -285,7 +285,7 @@ pub struct RemoteQueue {
     known: VecDeque<(Instant, Duration)>,
     /// The longest way to a server and back of the connections that told, without what waits.
     longest_path: Option<Duration>,
-    teller: Teller,
+    wait_source: WaitSource,
 }
 
 impl Default for RemoteQueue {
@@ -302,7 +302,7 @@ impl Default for RemoteQueue {
             came: Instant::ZERO,
             known: VecDeque::new(),
             longest_path: None,
-            teller: Teller::Tcp,
+            wait_source: WaitSource::Tcp,
         }
     }
 }
@@ -353,7 +353,7 @@ impl RemoteQueue {
         }
         self.came = now;
         if let Some(looped) = echoes.stamps.echoed(now, echo) {
-            echoes.loops.teller = Teller::Pings;
+            echoes.loops.wait_source = WaitSource::Pings;
             // A reply waits for nobody: pauses of others say nothing of it.
             echoes.loops.on_loop(now, exact(looped), &Pauses::default(), known);
         }
@@ -374,7 +374,7 @@ impl RemoteQueue {
             self.came = now;
             self.datagram_pauses.on_data(now);
             one.loops.bytes += size.get();
-            one.loops.teller = Teller::SpinBit;
+            one.loops.wait_source = WaitSource::SpinBit;
             let sends = [self.sent, self.sent_datagrams].iter().any(|at| is_recent(now, *at));
             one.on_server(now, quic, (sends, &self.datagram_pauses, known));
         } else if one.on_home(now, quic, size) {
@@ -398,30 +398,30 @@ impl RemoteQueue {
                 let bytes = std::mem::take(&mut one.bytes);
                 let wait = one.wait.take()?;
                 longest_path = longest_path.max(one.smallest.get());
-                Some((wait, bytes, one.teller))
+                Some((wait, bytes, one.wait_source))
             })
             .collect();
         self.longest_path = longest_path.or(self.longest_path);
         waits.sort_unstable();
         let total: u64 = waits.iter().map(|(_, bytes, _)| bytes).sum();
         let mut below = 0;
-        let half = |(_, bytes, _): &&(Duration, u64, Teller)| {
+        let half = |(_, bytes, _): &&(Duration, u64, WaitSource)| {
             below += bytes;
             2 * below >= total
         };
-        let (wait, _, teller) = waits.iter().find(half).copied()?;
+        let (wait, _, wait_source) = waits.iter().find(half).copied()?;
         if self.known.len() >= MAX_KNOWN {
             self.known.pop_front();
         }
         self.known.push_back((self.came, wait));
-        self.teller = teller;
+        self.wait_source = wait_source;
         Some(wait)
     }
 
     /// What told the last wait; of several connections the one whose wait it was.
     #[must_use]
-    pub const fn teller(&self) -> Teller {
-        self.teller
+    pub const fn wait_source(&self) -> WaitSource {
+        self.wait_source
     }
 
     /// When a connection of TCP could tell last.

@@ -35,7 +35,7 @@ pub(crate) struct Protection {
 
 /// How packets that are asked for are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Again {
+pub(crate) struct ResendPlan {
     /// How often each.
     pub(crate) copies: u8,
     /// How much later than the first the last one may leave.
@@ -97,18 +97,18 @@ impl Protection {
         missing: usize,
         round_trip: RoundTrip,
         age: Duration,
-    ) -> Again {
+    ) -> ResendPlan {
         let each = round_trip.repeated_request();
         let Some((_, plan)) = self.plan.as_ref().filter(|_| age <= self.deadline(round_trip))
         else {
             let left = (round_trip.patience() - age).max(Duration::ZERO);
             let copies = if left < each { LAST_COPIES } else { 1 };
-            return Again { copies, within: left / 2 };
+            return ResendPlan { copies, within: left / 2 };
         };
         let rounds = self.rounds(round_trip, age);
         let left = self.deadline(round_trip) - age - each * rounds as i64;
         let copies = plan.of(frame).copies(rounds + 1, missing);
-        Again { copies, within: left.max(Duration::ZERO) }
+        ResendPlan { copies, within: left.max(Duration::ZERO) }
     }
 
     fn deadline(&self, round_trip: RoundTrip) -> Duration {
@@ -203,13 +203,13 @@ mod tests {
         );
         // Late, and there is time for another round until the frame is given up at 300 ms; then there is none.
         assert_eq!(again(155).copies, 1);
-        assert_eq!(again(200), Again { copies: 2, within: Duration::from_millis(50) });
+        assert_eq!(again(200), ResendPlan { copies: 2, within: Duration::from_millis(50) });
         // With time for more, one is enough.
         let near = round_trip(20);
         protection.share(FrameId(0), 25, Some(near));
         let first = protection.again(FrameId(0), 1, near, Duration::from_millis(25));
         // Three rounds of 22 ms fit into what is left of 100 ms.
-        assert_eq!(first, Again { copies: 1, within: Duration::from_millis(9) });
+        assert_eq!(first, ResendPlan { copies: 1, within: Duration::from_millis(9) });
     }
 
     #[test]
@@ -223,10 +223,10 @@ mod tests {
         // The deadline is one and a half rounds of 102 ms, and patience ends at 300 ms.
         let at_deadline = again(153);
         assert!(at_deadline.copies >= 2 && at_deadline.within == Duration::ZERO, "{at_deadline:?}");
-        assert_eq!(again(154), Again { copies: 1, within: Duration::from_millis(73) });
+        assert_eq!(again(154), ResendPlan { copies: 1, within: Duration::from_millis(73) });
         assert_eq!(again(198).copies, 1, "an answer can just come");
         assert_eq!(again(199).copies, 2);
-        assert_eq!(again(400), Again { copies: 2, within: Duration::ZERO });
+        assert_eq!(again(400), ResendPlan { copies: 2, within: Duration::ZERO });
     }
 
     #[test]

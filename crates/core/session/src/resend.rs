@@ -24,7 +24,7 @@
 //! | window of the least round trip | 100 to 200 ms | a few reports; a queue that grows makes packets late that are asked for as lost, and one that empties is believed at once |
 
 use crate::packet::MediaPacket;
-use crate::protection::Again;
+use crate::protection::ResendPlan;
 use crate::repair_code::RepairCode;
 use crate::repair_time::RoundTrip;
 use crate::repeat_budget::RepeatBudget;
@@ -43,7 +43,7 @@ const ROUND_TRIP_WINDOW: Duration = Duration::from_millis(100);
 
 /// A packet that left.
 #[derive(Debug, Clone, Copy)]
-struct Left {
+struct SentMedia {
     /// As it left; of a repetition the one that it repeats is what counts.
     packet: MediaPacket,
     sent: Instant,
@@ -66,7 +66,7 @@ struct Left {
 #[derive(Debug, Default)]
 pub(crate) struct Resend {
     base: u64,
-    left: VecDeque<Left>,
+    left: VecDeque<SentMedia>,
     bytes: Bytes,
     spares: Spares,
     /// Further copies of packets that are asked for, each with its time, in the order of these.
@@ -129,7 +129,7 @@ impl Resend {
             self.spares.on_sent(packet);
         }
         self.bytes += packet.wire_size();
-        self.left.push_back(Left {
+        self.left.push_back(SentMedia {
             packet: *packet,
             sent: now,
             newest: None,
@@ -263,7 +263,7 @@ impl Resend {
         let patience = self.min_round_trip().unwrap_or_else(|| self.round_trip.mean());
         let left = self.get(asked)?;
         left.is_unanswered = true;
-        let Left { packet, repeated, .. } = *left;
+        let SentMedia { packet, repeated, .. } = *left;
         let first = left.asked.is_none();
         let since = now.saturating_since(*left.asked.get_or_insert(now));
         match packet.kind {
@@ -301,7 +301,12 @@ impl Resend {
 
     /// These repetitions leave more than once: a frame's time apart if there is time for that, so that one burst of losses does not
     /// take them all.
-    pub(crate) fn copy_later(&mut self, now: Instant, repetitions: &[MediaPacket], again: Again) {
+    pub(crate) fn copy_later(
+        &mut self,
+        now: Instant,
+        repetitions: &[MediaPacket],
+        again: ResendPlan,
+    ) {
         let further = i64::from(again.copies.saturating_sub(1));
         let apart = self.frame_interval.min(again.within / further.max(1));
         for copy in 1..=further {
@@ -360,7 +365,7 @@ impl Resend {
             if since(oldest.sent) <= max_age || is_under_way {
                 break;
             }
-            let Left { packet, lost, arrived, repeated, is_unanswered, .. } = *oldest;
+            let SentMedia { packet, lost, arrived, repeated, is_unanswered, .. } = *oldest;
             let is_missing = packet.kind == PacketKind::Media && lost && !arrived && is_unanswered;
             let number = left_number(&packet);
             let is_repaired = repeated == 0 && self.spares.has_passed_over(packet.frame, number);
@@ -402,7 +407,7 @@ impl Resend {
         self.allowed = self.allowed.saturating_add(gained).min(max);
     }
 
-    fn get(&mut self, number: u64) -> Option<&mut Left> {
+    fn get(&mut self, number: u64) -> Option<&mut SentMedia> {
         let place = usize::try_from(number.checked_sub(self.base)?).ok()?;
         self.left.get_mut(place)
     }

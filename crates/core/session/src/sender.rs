@@ -44,8 +44,8 @@ use crate::resend::Resend;
 use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
 use crate::sent_frames::SentFrames;
-use encoded::Begun;
 pub use encoded::ModelFrame;
+use encoded::PartialFrame;
 use entries::Entry;
 use gameway_control::{
     FeedbackBatch, FrameId, FrameReceived, Notice, Pacer, PacerOutput, Pacing, PacketReport,
@@ -86,7 +86,7 @@ pub struct Sender {
     /// Whether that is still to be asked for.
     encode_wanted: bool,
     /// What of it is in the pacer, or has left.
-    begun: Option<Begun>,
+    begun: Option<PartialFrame>,
     /// The frame that was due while that one was being encoded.
     late: Option<Instant>,
     /// For each frame that waits in the pacer, how many probes are to follow it.

@@ -15,20 +15,20 @@ const MAX_DEPTH: usize = 16;
 
 /// What is wrong with a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slip {
+pub struct PathError {
     /// The key; empty where it is none in particular.
     pub field: String,
     /// What is wrong with it, and what is allowed.
     pub why: String,
 }
 
-impl Slip {
+impl PathError {
     fn new(field: &str, why: String) -> Self {
         Self { field: field.to_owned(), why }
     }
 }
 
-impl From<RunError> for Slip {
+impl From<RunError> for PathError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Spec { field, why } => Self { field, why },
@@ -38,7 +38,7 @@ impl From<RunError> for Slip {
     }
 }
 
-impl fmt::Display for Slip {
+impl fmt::Display for PathError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { field, why } = self;
         if field.is_empty() {
@@ -109,24 +109,24 @@ fn within<'a>(place: &'a mut Value, key: &str) -> Option<&'a mut Value> {
 ///
 /// # Errors
 /// The first key that cannot be so.
-pub fn read(mut path: Value) -> Result<PathSpec, Slip> {
+pub fn read(mut path: Value) -> Result<PathSpec, PathError> {
     one_value_each(&mut path, "path")?;
     if let Value::Object(table) = &mut path {
         // It spreads repeats, and a link has none.
         table.remove("base_rtt_spread");
         check::check_path_document(table)?;
     }
-    path.try_into().map_err(|error: serde_json::Error| Slip::new("path", error.to_string()))
+    path.try_into().map_err(|error: serde_json::Error| PathError::new("path", error.to_string()))
 }
 
 /// Takes the value out of lists of one, which are axes of an experiment.
-fn one_value_each(value: &mut Value, field: &str) -> Result<(), Slip> {
+fn one_value_each(value: &mut Value, field: &str) -> Result<(), PathError> {
     let key = field.rsplit('.').next().unwrap_or_default();
     match value {
         Value::Array(list) if !LISTS.contains(&key) && !field.contains(".class.") => {
             if list.len() != 1 {
                 let why = format!("has {} values, and a link has one path; give one", list.len());
-                return Err(Slip::new(field, why));
+                return Err(PathError::new(field, why));
             }
             *value = list.remove(0);
             one_value_each(value, field)

@@ -31,7 +31,7 @@ pub struct Controller {
     ecn: Ecn,
     in_parts: bool,
     /// The methods of those that most have no use for: each call costs.
-    hears: Hears,
+    hears: OverriddenMethods,
     target: Target,
     timer: Option<Instant>,
     failure: Failure,
@@ -45,7 +45,7 @@ pub fn description() -> Description {
 
 /// Which of those methods a class has.
 #[derive(Clone, Copy)]
-struct Hears {
+struct OverriddenMethods {
     packets: bool,
     captures: bool,
     frames_received: bool,
@@ -53,7 +53,7 @@ struct Hears {
     frame_intervals: bool,
 }
 
-impl Hears {
+impl OverriddenMethods {
     fn of(class: &Bound<'_, PyAny>, base: &Bound<'_, PyAny>) -> PyResult<Self> {
         let has = |name: &str| Ok::<_, PyErr>(!class.getattr(name)?.is(&base.getattr(name)?));
         Ok(Self {
@@ -132,7 +132,7 @@ impl Controller {
             in_parts: object.getattr("sends_in_parts")?.extract()?,
             object: object.unbind(),
             limits,
-            hears: Hears::of(&class, &base)?,
+            hears: OverriddenMethods::of(&class, &base)?,
             target: Target::new(limits.start, Pacing::Burst),
             timer: None,
             failure,

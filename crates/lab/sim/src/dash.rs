@@ -63,7 +63,7 @@ pub struct DashSetup {
 
 /// A request on its way, and the answer to it.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct PendingRequest {
     request: Request,
     /// Bytes of the connection before the answer.
     before: Bytes,
@@ -80,7 +80,7 @@ struct Connection {
     receiver: Receiver,
     opened: Instant,
     round_trip: Option<Duration>,
-    asked: Option<Asked>,
+    asked: Option<PendingRequest>,
     /// Where the next request begins in what goes up.
     uploaded: u64,
     /// Up to where the server has it.
@@ -112,7 +112,7 @@ impl Connection {
     fn ask(&mut self, request: Request) {
         let before = self.receiver.received();
         let timeout = MIN_REPEAT;
-        self.asked = Some(Asked { request, before, due: None, sent: false, timeout });
+        self.asked = Some(PendingRequest { request, before, due: None, sent: false, timeout });
     }
 
     fn close(&mut self) {
@@ -127,7 +127,8 @@ impl Connection {
 
     /// What the client sends: an acknowledgement, and in it the request if its time has come.
     fn poll_return(&mut self, now: Instant) -> Option<Segment> {
-        let is_due = |asked: &Asked| !asked.sent || asked.due.is_some_and(|due| due <= now);
+        let is_due =
+            |asked: &PendingRequest| !asked.sent || asked.due.is_some_and(|due| due <= now);
         let due = self.asked.as_mut().filter(|asked| self.receiver.is_open() && is_due(asked));
         let Some(asked) = due else { return self.receiver.poll_transmit(now) };
         let round_trip = *self.round_trip.get_or_insert(now.saturating_since(self.opened));

@@ -44,7 +44,7 @@ const BUTTONS: [KeyCode; 5] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum DeviceKind {
     Keyboard,
     Mouse,
     Tablet,
@@ -62,10 +62,10 @@ pub struct InputDevices {
     /// Where the pointer was put last.
     place: (u16, u16),
     /// The one that has moved last.
-    moved: Which,
+    moved: DeviceKind,
     pace: Pace,
     /// What is pressed, and where: it is released there.
-    held: Vec<(KeyCode, Which)>,
+    held: Vec<(KeyCode, DeviceKind)>,
 }
 
 impl InputDevices {
@@ -98,7 +98,7 @@ impl InputDevices {
                 turned: (0, 0),
                 // As the kernel has it of a new device.
                 place: (0, 0),
-                moved: Which::Tablet,
+                moved: DeviceKind::Tablet,
                 pace: Pace::default(),
                 held: Vec::new(),
             })
@@ -123,7 +123,7 @@ impl InputDevices {
             Action::Release(switch) => self.switch(switch, false),
             Action::MoveTo(x, y) => self.put((x, y)),
             Action::MoveBy(x, y) => {
-                self.moved = Which::Mouse;
+                self.moved = DeviceKind::Mouse;
                 self.mouse.emit(&moved((Relative::REL_X, x), (Relative::REL_Y, y)))
             }
             Action::Turn(x, y) => self.turn(x, y),
@@ -136,7 +136,7 @@ impl InputDevices {
     fn put(&mut self, place: (u16, u16)) -> io::Result<()> {
         let (x, y) = place;
         let beside = (place == self.place).then_some(x ^ 1);
-        (self.place, self.moved) = (place, Which::Tablet);
+        (self.place, self.moved) = (place, DeviceKind::Tablet);
         let events = beside.into_iter().chain([x]).map(|x| (Absolute::ABS_X, x));
         let events = events.chain([(Absolute::ABS_Y, y)]);
         let told = events.map(|(axis, at)| event(EventType::ABSOLUTE, axis.0, at.into()));
@@ -145,7 +145,7 @@ impl InputDevices {
 
     fn switch(&mut self, switch: Switch, is_held: bool) -> io::Result<()> {
         let (which, code) = match switch {
-            Switch::Key(key) => (Which::Keyboard, code(key)),
+            Switch::Key(key) => (DeviceKind::Keyboard, code(key)),
             Switch::Button(button) => (self.moved, Some(button_code(button))),
         };
         let Some(code) = code else { return Ok(()) };
@@ -155,11 +155,11 @@ impl InputDevices {
         self.device(which).emit(&[event(EventType::KEY, code.0, is_held.into())])
     }
 
-    fn device(&mut self, which: Which) -> &mut VirtualDevice {
+    fn device(&mut self, which: DeviceKind) -> &mut VirtualDevice {
         match which {
-            Which::Keyboard => &mut self.keyboard,
-            Which::Mouse => &mut self.mouse,
-            Which::Tablet => &mut self.tablet,
+            DeviceKind::Keyboard => &mut self.keyboard,
+            DeviceKind::Mouse => &mut self.mouse,
+            DeviceKind::Tablet => &mut self.tablet,
         }
     }
 

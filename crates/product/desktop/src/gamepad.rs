@@ -13,7 +13,7 @@ mod effects;
 
 use self::device::Device;
 use crate::uinput::{self, NoDevices};
-use gameway_input::gamepad::{Action, Event, Felt, PADS};
+use gameway_input::gamepad::{Action, Event, PADS, RumbleState};
 use gameway_units::Instant;
 use std::os::fd::BorrowedFd;
 
@@ -53,7 +53,7 @@ impl Gamepads {
 
     /// Takes what programs ask of each device, and gives what each is to be felt like. To be called often, and when one of
     /// [`Self::descriptors`] can be read: a program waits until what it asks is taken.
-    pub fn feel(&mut self, now: Instant) -> [Option<Felt>; PADS] {
+    pub fn feel(&mut self, now: Instant) -> [Option<RumbleState>; PADS] {
         self.devices.each_mut().map(|device| device.as_mut().map(|device| device.feel(now)))
     }
 

@@ -29,12 +29,12 @@ pub enum Fate {
 
 /// The rule alone; see the module's head.
 #[derive(Debug, Clone, Default)]
-pub struct Keeper {
+pub struct RestartPolicy {
     /// When it was started again.
     starts: VecDeque<Instant>,
 }
 
-impl Keeper {
+impl RestartPolicy {
     /// The program has crashed.
     pub fn on_crash(&mut self, now: Instant) -> Fate {
         let next = now.saturating_add(PAUSE);
@@ -71,7 +71,7 @@ pub enum News {
 pub struct KeptProgram {
     command: Vec<OsString>,
     environment: Vec<(String, OsString)>,
-    keeper: Keeper,
+    keeper: RestartPolicy,
     program: Option<Program>,
     again: Option<Instant>,
 }
@@ -86,7 +86,7 @@ impl KeptProgram {
         environment: Vec<(String, OsString)>,
     ) -> Result<Self, DesktopError> {
         let program = Some(Program::start(&command, &environment)?);
-        Ok(Self { command, environment, keeper: Keeper::default(), program, again: None })
+        Ok(Self { command, environment, keeper: RestartPolicy::default(), program, again: None })
     }
 
     /// What has happened, if anything has. To be asked several times a second, as [`Program::poll`].
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn three_crashes_in_a_minute_are_forgiven() {
-        let mut keeper = Keeper::default();
+        let mut keeper = RestartPolicy::default();
         for millis in [0, 20_000, 40_000] {
             assert_eq!(keeper.on_crash(at(millis)), Fate::Again(at(millis + 1_000)));
         }

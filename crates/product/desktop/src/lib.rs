@@ -77,7 +77,7 @@ pub use error::DesktopError;
 pub use gamepad::Gamepads;
 #[cfg(feature = "x11")]
 pub use inject::Injector;
-pub use keeper::{Fate, Keeper, KeptProgram, News};
+pub use keeper::{Fate, KeptProgram, News, RestartPolicy};
 #[cfg(feature = "x11")]
 pub use pointer::Pointer;
 #[cfg(feature = "wayland")]

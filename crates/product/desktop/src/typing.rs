@@ -59,7 +59,7 @@ struct Place {
 }
 
 #[derive(Debug)]
-struct Spare {
+struct SpareKeycode {
     keycode: Keycode,
     /// What is bound to it, and when that was pressed last.
     bound: Option<(Keysym, Instant)>,
@@ -71,7 +71,7 @@ pub(crate) struct Typing {
     places: BTreeMap<Keysym, Place>,
     /// Keycodes that modify while they are held.
     modifiers: Vec<Keycode>,
-    spare: Vec<Spare>,
+    spare: Vec<SpareKeycode>,
     /// Somebody has set another layout.
     is_stale: bool,
     untyped: Vec<char>,
@@ -94,7 +94,7 @@ impl Typing {
     fn read(
         connection: &RustConnection,
         own: &[Keycode],
-        mut bound: Vec<Spare>,
+        mut bound: Vec<SpareKeycode>,
     ) -> Result<Self, Box<dyn Error>> {
         let full = MapPart::KEY_TYPES | MapPart::KEY_SYMS | MapPart::MODIFIER_MAP;
         let all = GetMapRequest { device_spec: CORE, full, ..GetMapRequest::default() };
@@ -107,7 +107,7 @@ impl Typing {
         let mut keys: Vec<Key<'_>> =
             answer.map.syms_rtrn.iter().flatten().zip(first..=Keycode::MAX).collect();
         // Another layout takes all keys, a change of one key leaves those that are ours.
-        let is_ours = |spare: &Spare| {
+        let is_ours = |spare: &SpareKeycode| {
             let ours = spare.bound.map(|(keysym, _)| keysym);
             keys.iter().any(|(key, keycode)| {
                 *keycode == spare.keycode && key.syms.iter().all(|one| Some(*one) == ours)
@@ -121,7 +121,7 @@ impl Typing {
             .map(|(_, keycode)| *keycode)
             .filter(is_free);
         // The highest first: those of real keyboards are the lower ones.
-        let spare = empty.rev().map(|keycode| Spare { keycode, bound: None });
+        let spare = empty.rev().map(|keycode| SpareKeycode { keycode, bound: None });
         let spare = bound.into_iter().chain(spare).take(MAX_SPARE).collect();
         // By what is on them: one that another key stands for, as AltGr, is not in the server's table of modifiers.
         let modifiers = keys
@@ -136,14 +136,14 @@ impl Typing {
 
     /// The mapping of these keys is another one than before, or of all.
     pub(crate) fn on_mapping(&mut self, keys: Option<(Keycode, u8)>) {
-        let is_own = |spare: &Spare| keys == Some((spare.keycode, 1));
+        let is_own = |spare: &SpareKeycode| keys == Some((spare.keycode, 1));
         self.is_stale |= !self.spare.iter().any(is_own);
     }
 
     /// Whether this may be typed now without taking a keycode from a character that a program may not have looked up yet.
     pub(crate) fn is_ready(&self, now: Instant, character: char) -> bool {
         let keysym = keysym_of(character);
-        let is_there = |spare: &Spare| match spare.bound {
+        let is_there = |spare: &SpareKeycode| match spare.bound {
             Some((bound, used)) => bound == keysym || used.saturating_add(STAYS) <= now,
             None => true,
         };
@@ -228,7 +228,7 @@ impl Typing {
         now: Instant,
         keysym: Keysym,
     ) -> Result<Option<Keycode>, Box<dyn Error>> {
-        let is_bound = |spare: &Spare| spare.bound.is_some_and(|(bound, _)| bound == keysym);
+        let is_bound = |spare: &SpareKeycode| spare.bound.is_some_and(|(bound, _)| bound == keysym);
         let at = self.spare.iter().position(is_bound);
         let oldest = |at: &usize| self.spare[*at].bound.map(|(_, used)| used);
         let Some(at) = at.or_else(|| (0..self.spare.len()).min_by_key(oldest)) else {

@@ -6,7 +6,7 @@
 //! | first wait of NAT-PMP | 250 ms, doubled once | RFC 6886 section 3.1; the port was silent for 1.75 s already |
 
 use crate::outside::checked;
-use crate::{Mapped, Wish};
+use crate::{Mapped, MappingRequest};
 use crab_nat::{
     GatewayAddress, InternetProtocol, PortMapping, PortMappingOptions, PortMappingType,
     TimeoutConfig, natpmp, pcp,
@@ -54,9 +54,13 @@ pub struct Direct {
 }
 
 /// Both ports, or none.
-pub async fn obtain(protocol: Protocol, wish: &Wish, lifetime: Duration) -> Result<Direct, String> {
-    let udp = one(protocol, wish, InternetProtocol::Udp, lifetime).await?;
-    let tcp = match one(protocol, wish, InternetProtocol::Tcp, lifetime).await {
+pub async fn obtain(
+    protocol: Protocol,
+    request: &MappingRequest,
+    lifetime: Duration,
+) -> Result<Direct, String> {
+    let udp = one(protocol, request, InternetProtocol::Udp, lifetime).await?;
+    let tcp = match one(protocol, request, InternetProtocol::Tcp, lifetime).await {
         Ok(tcp) => tcp,
         Err(why) => {
             let _ = udp.try_drop().await;
@@ -75,13 +79,13 @@ pub async fn obtain(protocol: Protocol, wish: &Wish, lifetime: Duration) -> Resu
 
 async fn one(
     protocol: Protocol,
-    wish: &Wish,
+    request: &MappingRequest,
     kind: InternetProtocol,
     lifetime: Duration,
 ) -> Result<PortMapping, String> {
-    let local = wish.local();
+    let local = request.local();
     let port = NonZeroU16::new(local.port()).ok_or("there is no port 0")?;
-    let router = GatewayAddress::IpV4(wish.router());
+    let router = GatewayAddress::IpV4(request.router());
     let options = PortMappingOptions {
         external_port: Some(port),
         lifetime_seconds: u32::try_from(lifetime.as_secs()).ok(),

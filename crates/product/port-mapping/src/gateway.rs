@@ -12,12 +12,12 @@ const PORT: u16 = 5_351;
 
 /// What is asked of a router: that it hands on to `local`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish {
+pub struct MappingRequest {
     router: Ipv4Addr,
     local: SocketAddrV4,
 }
 
-impl Wish {
+impl MappingRequest {
     /// That the machine's router hands on to who listens there.
     ///
     /// # Errors
@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn who_is_reached_by_this_machine_alone_asks_nobody() {
         for loopback in ["127.0.0.1:8443", "[::1]:8443"] {
-            let why = Wish::of(loopback.parse().expect("an address")).expect_err(loopback);
+            let why =
+                MappingRequest::of(loopback.parse().expect("an address")).expect_err(loopback);
             assert_eq!(why, format!("only this machine reaches {loopback}"));
         }
     }

@@ -17,7 +17,7 @@ mod outside;
 mod upnp;
 
 use direct::{Direct, Protocol};
-pub use gateway::Wish;
+pub use gateway::MappingRequest;
 pub use outside::why_not_internet;
 use std::io;
 use std::net::SocketAddrV4;
@@ -68,11 +68,11 @@ impl PortMapping {
     /// # Errors
     /// If there is no thread.
     #[expect(clippy::disallowed_methods, reason = "the driver owns its thread")]
-    pub fn ask(wish: Wish) -> io::Result<Self> {
+    pub fn ask(request: MappingRequest) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = mpsc::channel();
         let (sender, news) = mpsc::channel();
-        let keep = move || keep(&runtime, wish, &stopped, &sender);
+        let keep = move || keep(&runtime, request, &stopped, &sender);
         // It is not waited for longer than its last question may take.
         drop(std::thread::Builder::new().name("port mapping".to_owned()).spawn(keep)?);
         Ok(Self { stop: Some(stop), news, mapped: None })
@@ -133,7 +133,7 @@ impl Held {
 }
 
 /// Keeps the mapping up until `stopped` is closed.
-fn keep(runtime: &Runtime, wish: Wish, stopped: &Receiver<()>, news: &Sender<News>) {
+fn keep(runtime: &Runtime, request: MappingRequest, stopped: &Receiver<()>, news: &Sender<News>) {
     let mut held: Option<Held> = None;
     let mut told: Option<News> = None;
     loop {
@@ -141,7 +141,7 @@ fn keep(runtime: &Runtime, wish: Wish, stopped: &Receiver<()>, news: &Sender<New
         let got = match renewed {
             Some(Ok(())) => Ok(()),
             // What could not be renewed is kept, so that it is deleted at the end.
-            _ => obtain(runtime, &wish).map(|new| held = Some(new)),
+            _ => obtain(runtime, &request).map(|new| held = Some(new)),
         };
         let now = match (got, &held) {
             (Ok(()), Some(held)) => News::Mapped(held.mapped()),
@@ -180,19 +180,19 @@ fn is_new(told: Option<&News>, now: &News) -> bool {
 }
 
 /// By the first protocol that the router grants it by.
-fn obtain(runtime: &Runtime, wish: &Wish) -> Result<Held, String> {
+fn obtain(runtime: &Runtime, request: &MappingRequest) -> Result<Held, String> {
     let mut answers = Vec::new();
     for protocol in [Protocol::Pcp, Protocol::NatPmp] {
-        match runtime.block_on(direct::obtain(protocol, wish, LIFETIME)) {
+        match runtime.block_on(direct::obtain(protocol, request, LIFETIME)) {
             Ok(direct) => return Ok(Held::Direct(direct)),
             Err(why) => answers.push(format!("{}: {why}", protocol.name())),
         }
     }
-    match upnp::obtain(wish, LIFETIME) {
+    match upnp::obtain(request, LIFETIME) {
         Ok(upnp) => return Ok(Held::Upnp(upnp)),
         Err(why) => answers.push(format!("UPnP: {why}")),
     }
-    Err(format!("the router {} was asked by {}", wish.router(), answers.join("; by ")))
+    Err(format!("the router {} was asked by {}", request.router(), answers.join("; by ")))
 }
 
 #[cfg(test)]

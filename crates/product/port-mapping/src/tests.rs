@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn router(
     last: u8,
     answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static,
-) -> (Wish, Receiver<Vec<u8>>) {
+) -> (MappingRequest, Receiver<Vec<u8>>) {
     let [high, low] = (std::process::id() as u16).to_be_bytes();
     let at = Ipv4Addr::new(127, high.max(1), low, last);
     let socket = UdpSocket::bind((at, 5_351)).expect("the port of PCP");
@@ -35,7 +35,7 @@ fn router(
             }
         }
     });
-    (Wish::new(at, SocketAddrV4::new(Ipv4Addr::LOCALHOST, PORT)), heard)
+    (MappingRequest::new(at, SocketAddrV4::new(Ipv4Addr::LOCALHOST, PORT)), heard)
 }
 
 /// RFC 6887 sections 7.2 and 11.1: the request comes back with the granted lifetime and address.
@@ -76,8 +76,8 @@ fn deletes(request: &[u8]) -> bool {
 
 #[test]
 fn pcp_maps_both_ports_renews_at_half_the_lifetime_and_deletes_at_the_end() {
-    let (wish, heard) = router(1, grants_by_pcp(8, OUTSIDE));
-    let mut mapping = PortMapping::ask(wish).expect("a thread");
+    let (request, heard) = router(1, grants_by_pcp(8, OUTSIDE));
+    let mut mapping = PortMapping::ask(request).expect("a thread");
     let lifetime = Duration::from_secs(8);
     let mapped = Mapped { by: "PCP", udp: at(PORT), tcp: at(PORT), lifetime };
     assert_eq!(mapping.news(PATIENCE), Some(News::Mapped(mapped)));
@@ -102,8 +102,8 @@ fn pcp_maps_both_ports_renews_at_half_the_lifetime_and_deletes_at_the_end() {
 
 #[test]
 fn a_router_of_nat_pmp_alone_is_asked_by_that() {
-    let (wish, heard) = router(2, grants_by_nat_pmp);
-    let mut mapping = PortMapping::ask(wish).expect("a thread");
+    let (request, heard) = router(2, grants_by_nat_pmp);
+    let mut mapping = PortMapping::ask(request).expect("a thread");
     let mapped = Mapped { by: "NAT-PMP", udp: at(PORT), tcp: at(PORT), lifetime: LIFETIME };
     assert_eq!(mapping.news(PATIENCE), Some(News::Mapped(mapped)));
     drop(mapping);
@@ -113,10 +113,10 @@ fn a_router_of_nat_pmp_alone_is_asked_by_that() {
 
 #[test]
 fn what_is_no_answer_is_told_and_the_next_protocol_is_asked() {
-    let (wish, _heard) = router(3, |request| Some(request[..8].to_vec()));
+    let (request, _heard) = router(3, |request| Some(request[..8].to_vec()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let why = obtain(&runtime.expect("a runtime"), &wish).err().expect("nothing is granted");
-    let router = wish.router();
+    let why = obtain(&runtime.expect("a runtime"), &request).err().expect("nothing is granted");
+    let router = request.router();
     assert!(why.starts_with(&format!("the router {router} was asked by PCP: ")), "{why}");
     assert!(why.contains("; by NAT-PMP: ") && why.ends_with("; by UPnP: no answer"), "{why}");
 }
@@ -126,7 +126,7 @@ fn an_answer_of_any_length_is_refused_or_read_to_its_end() {
     let lengths = Arc::new(AtomicUsize::new(0));
     let cut = Arc::clone(&lengths);
     let by_pcp = grants_by_pcp(600, OUTSIDE);
-    let (wish, _heard) = router(5, move |request| {
+    let (request, _heard) = router(5, move |request| {
         let whole = if request[0] == 2 { by_pcp(request) } else { grants_by_nat_pmp(request) };
         whole.map(|mut whole| {
             whole.resize(cut.load(Ordering::SeqCst), 0xFF);
@@ -139,7 +139,7 @@ fn an_answer_of_any_length_is_refused_or_read_to_its_end() {
     for length in 0..=80 {
         lengths.store(length, Ordering::SeqCst);
         for protocol in [Protocol::Pcp, Protocol::NatPmp] {
-            let got = runtime.block_on(direct::obtain(protocol, &wish, LIFETIME));
+            let got = runtime.block_on(direct::obtain(protocol, &request, LIFETIME));
             granted.extend(got.map(|got| (protocol.name(), length, got.mapped().tcp)));
         }
     }
@@ -153,9 +153,9 @@ fn an_answer_of_any_length_is_refused_or_read_to_its_end() {
 
 #[test]
 fn a_router_without_an_address_outside_maps_nothing_and_keeps_nothing() {
-    let (wish, heard) = router(4, grants_by_pcp(600, Ipv4Addr::UNSPECIFIED));
+    let (request, heard) = router(4, grants_by_pcp(600, Ipv4Addr::UNSPECIFIED));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let asked = direct::obtain(Protocol::Pcp, &wish, LIFETIME);
+    let asked = direct::obtain(Protocol::Pcp, &request, LIFETIME);
     let why = runtime.expect("a runtime").block_on(asked).expect_err("no address");
     assert_eq!(why, "it says that its address outside is 0.0.0.0, which is none");
     let asked: Vec<bool> = heard.try_iter().map(|one| deletes(&one)).collect();

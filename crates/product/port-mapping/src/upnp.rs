@@ -9,7 +9,7 @@
 //! | length of an answer that is told | 200 characters | a sentence, not a page of HTML |
 
 use crate::outside::checked;
-use crate::{Mapped, Wish};
+use crate::{Mapped, MappingRequest};
 use igd_next::{AddPortError, Gateway, PortMappingProtocol, SearchOptions};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
@@ -35,9 +35,9 @@ pub struct Upnp {
 }
 
 /// Both ports, or none.
-pub fn obtain(wish: &Wish, lifetime: Duration) -> Result<Upnp, String> {
-    let gateway = search(wish)?;
-    let (local, port) = (wish.local(), wish.local().port());
+pub fn obtain(request: &MappingRequest, lifetime: Duration) -> Result<Upnp, String> {
+    let gateway = search(request)?;
+    let (local, port) = (request.local(), request.local().port());
     let outside = outside(&gateway)?;
     let udp = add(&gateway, PortMappingProtocol::UDP, port, local, lifetime)?;
     match add(&gateway, PortMappingProtocol::TCP, port, local, lifetime) {
@@ -50,22 +50,22 @@ pub fn obtain(wish: &Wish, lifetime: Duration) -> Result<Upnp, String> {
 }
 
 /// The router, if it speaks UPnP.
-fn search(wish: &Wish) -> Result<Gateway, String> {
+fn search(request: &MappingRequest) -> Result<Gateway, String> {
     let ask = |whom: Ipv4Addr, timeout| {
         let mut options = SearchOptions::default();
         // From that address multicast leaves towards the router.
-        options.bind_addr = SocketAddr::from((*wish.local().ip(), 0));
+        options.bind_addr = SocketAddr::from((*request.local().ip(), 0));
         options.broadcast_address = SocketAddr::from((whom, PORT));
         options.timeout = Some(timeout);
         igd_next::search_gateway(options)
     };
-    let found = ask(wish.router(), AT_ROUTER).or_else(|_| ask(GROUP, BY_MULTICAST));
+    let found = ask(request.router(), AT_ROUTER).or_else(|_| ask(GROUP, BY_MULTICAST));
     let gateway = found.map_err(|error| match error {
         igd_next::SearchError::NoResponseWithinTimeout => "no answer".to_owned(),
         other => short(&other.to_string()),
     })?;
     let who = gateway.addr.ip();
-    if who != IpAddr::V4(wish.router()) {
+    if who != IpAddr::V4(request.router()) {
         return Err(format!("{who} answered, which is not the router and is not believed"));
     }
     Ok(gateway)

@@ -5,14 +5,14 @@ use crate::status::Status;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
-struct Told {
+struct Snapshot {
     newest: Option<Status>,
     history: History,
 }
 
 /// See the module's head.
 #[derive(Debug, Clone, Default)]
-pub struct Board(Arc<Mutex<Told>>);
+pub struct Board(Arc<Mutex<Snapshot>>);
 
 impl Board {
     /// This is so from now on.
@@ -34,7 +34,7 @@ impl Board {
         self.told().history.clone()
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, Snapshot> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,11 +14,11 @@
 //! | flows that are listed | 1024 | as many as the classifier knows |
 //! | from one review to the next | 256 ms | the classifier's looks |
 
-pub mod told;
+pub mod status;
 
 use crate::exceptions::Exceptions;
 use crate::record::{Datagram, Record, Verdict};
-use gameway_gateway::classifier::{Asked, Classifier, Direction, Evidence, Missing};
+use gameway_gateway::classifier::{Classifier, Criterion, Direction, Evidence, Missing};
 use gameway_path::{Dscp, Header, Traffic};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ enum By {
 
 /// A flow that is a game, or none by hand.
 #[derive(Debug)]
-struct Listed {
+struct ListedFlow {
     by: By,
     since: Instant,
     seen: Instant,
@@ -67,11 +67,11 @@ struct Listed {
     bytes: Bytes,
     rate: Rate,
     /// What the look saw that found it.
-    reasons: Vec<Asked>,
+    reasons: Vec<Criterion>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Quiet {
+struct QuietFlow {
     until: Instant,
     missing: Missing,
 }
@@ -81,8 +81,8 @@ struct Quiet {
 pub struct Games {
     config: GamesConfig,
     classifier: Classifier,
-    listed: BTreeMap<Header, Listed>,
-    quiet: BTreeMap<Header, Quiet>,
+    listed: BTreeMap<Header, ListedFlow>,
+    quiet: BTreeMap<Header, QuietFlow>,
     /// For the data path.
     changes: BTreeMap<Header, Verdict>,
     reviewed: Instant,
@@ -206,7 +206,7 @@ impl Games {
         if self.listed.len() >= MAX_LISTED && !self.listed.contains_key(&header) {
             return;
         }
-        let listed = self.listed.entry(header).or_insert_with(|| Listed {
+        let listed = self.listed.entry(header).or_insert_with(|| ListedFlow {
             by: by.clone(),
             since: now,
             seen: now,
@@ -216,7 +216,7 @@ impl Games {
         });
         if listed.by != by {
             let reasons = reasons(&self.classifier, &header, &by);
-            *listed = Listed { by, since: now, reasons, ..*listed };
+            *listed = ListedFlow { by, since: now, reasons, ..*listed };
         }
         listed.seen = now;
         if packet.to_home {
@@ -242,7 +242,7 @@ impl Games {
         let bulk: Vec<_> = self.classifier.all().filter_map(bulk).collect();
         for (header, missing) in bulk {
             self.classifier.forget(&header, Direction::Down);
-            self.quiet.insert(header, Quiet { until: now.saturating_add(QUIET_FOR), missing });
+            self.quiet.insert(header, QuietFlow { until: now.saturating_add(QUIET_FOR), missing });
             self.changes.insert(header, Verdict { game: None, quiet: true });
         }
         let Self { quiet, listed, changes, .. } = self;
@@ -287,7 +287,7 @@ fn is_bulk(evidence: &Evidence) -> bool {
         && evidence.features.is_some_and(|features| features.rate >= BULK)
 }
 
-fn reasons(classifier: &Classifier, header: &Header, by: &By) -> Vec<Asked> {
+fn reasons(classifier: &Classifier, header: &Header, by: &By) -> Vec<Criterion> {
     let evidence = classifier.why(header, Direction::Down).filter(|_| *by == By::Behaviour);
     let told = evidence.and_then(|evidence| {
         evidence.features.map(|features| features.reasons(header.protocol, evidence.demand))

@@ -49,7 +49,7 @@ impl Point {
 /// What was done, or went wrong.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "deed", rename_all = "kebab-case")]
-pub enum Deed {
+pub enum Action {
     /// A connection is limited from now on.
     Limited {
         /// Outside.
@@ -77,12 +77,12 @@ pub enum Deed {
 
 /// A deed and its time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Done {
+pub struct PastAction {
     /// Since the start.
     pub time_s: f64,
     /// What it is.
     #[serde(flatten)]
-    pub what: Deed,
+    pub what: Action,
 }
 
 type Ends = (SocketAddr, SocketAddr);
@@ -91,7 +91,7 @@ type Ends = (SocketAddr, SocketAddr);
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct History {
     points: VecDeque<Point>,
-    deeds: VecDeque<Done>,
+    deeds: VecDeque<PastAction>,
     #[serde(skip)]
     limited: BTreeMap<Ends, f64>,
     #[serde(skip)]
@@ -107,7 +107,7 @@ impl History {
         self.points.push_back(Point::of(status));
         let lost = status.lost_records.saturating_sub(self.lost);
         if lost > 0 {
-            self.note(status, Deed::LostRecords { segments: lost });
+            self.note(status, Action::LostRecords { segments: lost });
         }
         self.lost = status.lost_records;
         self.compare(status);
@@ -132,7 +132,7 @@ impl History {
                 continue;
             };
             if !known.contains_key(&(sender, receiver)) {
-                self.note(status, Deed::Limited { sender, receiver, limit_bytes });
+                self.note(status, Action::Limited { sender, receiver, limit_bytes });
             }
             self.limited.insert((sender, receiver), limited_s);
         }
@@ -140,16 +140,16 @@ impl History {
             let is_left_out =
                 !told.contains_key(&(sender, receiver)) && status.more_connections > 0;
             if !self.limited.contains_key(&(sender, receiver)) && !is_left_out {
-                self.note(status, Deed::Released { sender, receiver, limited_s });
+                self.note(status, Action::Released { sender, receiver, limited_s });
             }
         }
     }
 
-    fn note(&mut self, status: &Status, what: Deed) {
+    fn note(&mut self, status: &Status, what: Action) {
         if self.deeds.len() == MAX_DEEDS {
             self.deeds.pop_front();
         }
-        self.deeds.push_back(Done { time_s: status.time_s, what });
+        self.deeds.push_back(PastAction { time_s: status.time_s, what });
     }
 }
 
@@ -165,10 +165,10 @@ mod tests {
     }
 
     fn deeds(history: &History) -> Vec<&'static str> {
-        let name = |done: &Done| match done.what {
-            Deed::Limited { .. } => "limited",
-            Deed::Released { .. } => "released",
-            Deed::LostRecords { .. } => "lost",
+        let name = |done: &PastAction| match done.what {
+            Action::Limited { .. } => "limited",
+            Action::Released { .. } => "released",
+            Action::LostRecords { .. } => "lost",
         };
         history.deeds.iter().map(name).collect()
     }
@@ -188,7 +188,7 @@ mod tests {
         let newest = serde_json::to_string(history.deeds.back().expect("a deed")).expect("JSON");
         // The connection of the example is limited again.
         assert!(newest.starts_with(r#"{"time_s":6.0,"deed":"limited","sender":"203.0.113.9:443""#));
-        assert_eq!(history.deeds[4].what, Deed::LostRecords { segments: 7 });
+        assert_eq!(history.deeds[4].what, Action::LostRecords { segments: 7 });
     }
 
     #[test]

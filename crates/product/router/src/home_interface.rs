@@ -27,7 +27,7 @@ const WAITING: usize = 64;
 
 /// What the kernel told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum KernelReport {
     /// The interface's own addresses.
     Addresses(Vec<IpAddr>),
     /// What the queues had counted at this time of CLOCK_MONOTONIC.
@@ -37,7 +37,7 @@ pub(crate) enum Told {
 /// Asks while it is there. See the module's head.
 #[derive(Debug)]
 pub(crate) struct HomeInterface {
-    told: Receiver<Told>,
+    told: Receiver<KernelReport>,
     /// Nothing is sent: the thread ends when this is dropped.
     lives: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -58,7 +58,7 @@ impl HomeInterface {
     }
 
     /// The next that has not been told.
-    pub(crate) fn next(&self) -> Option<Told> {
+    pub(crate) fn next(&self) -> Option<KernelReport> {
         self.told.try_recv().ok()
     }
 }
@@ -87,17 +87,17 @@ impl Asking {
         Self { home, queues, ports: BTreeMap::new(), wifi: None }
     }
 
-    fn run(mut self, tell: &SyncSender<Told>, ends: &Receiver<()>) {
+    fn run(mut self, tell: &SyncSender<KernelReport>, ends: &Receiver<()>) {
         for look in 0_u64.. {
             // Where the kernel does not answer, all is as it was told last.
             if look.is_multiple_of(LOOKS_PER_LIST)
                 && let Ok(addresses) = self.list()
             {
-                _ = tell.try_send(Told::Addresses(addresses));
+                _ = tell.try_send(KernelReport::Addresses(addresses));
             }
             if self.queues {
                 let at_ns = Clock::monotonic_ns();
-                _ = tell.try_send(Told::Queues(at_ns, self.counted()));
+                _ = tell.try_send(KernelReport::Queues(at_ns, self.counted()));
             }
             if ends.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
                 return;
@@ -159,7 +159,7 @@ impl Asking {
 mod tests {
     use super::*;
 
-    fn told(home: &str, queues: bool, count: usize) -> Vec<Told> {
+    fn told(home: &str, queues: bool, count: usize) -> Vec<KernelReport> {
         let home = HomeInterface::watch(home.to_owned(), queues).expect("a thread");
         home.told.iter().take(count).collect()
     }
@@ -167,11 +167,11 @@ mod tests {
     #[test]
     fn the_loopback_has_its_address_and_no_queue_that_counts() {
         let found = told("lo", true, 3);
-        let Told::Addresses(own) = &found[0] else { panic!("{found:?}") };
+        let KernelReport::Addresses(own) = &found[0] else { panic!("{found:?}") };
         assert!(own.contains(&IpAddr::from([127, 0, 0, 1])), "{own:?}");
-        let at_ns = |told: &Told| match told {
-            Told::Queues(at_ns, counted) => (*at_ns, counted.len()),
-            Told::Addresses(_) => panic!("{found:?}"),
+        let at_ns = |told: &KernelReport| match told {
+            KernelReport::Queues(at_ns, counted) => (*at_ns, counted.len()),
+            KernelReport::Addresses(_) => panic!("{found:?}"),
         };
         let looks = [at_ns(&found[1]), at_ns(&found[2])];
         assert_eq!(looks.map(|(_, queues)| queues), [0, 0]);
@@ -181,10 +181,10 @@ mod tests {
     #[test]
     fn what_is_not_there_has_nothing_and_who_asks_for_no_queues_is_told_none() {
         let found = told("gwd-nowhere", true, 2);
-        assert_eq!(found[0], Told::Addresses(Vec::new()));
-        assert!(matches!(&found[1], Told::Queues(_, counted) if counted.is_empty()));
+        assert_eq!(found[0], KernelReport::Addresses(Vec::new()));
+        assert!(matches!(&found[1], KernelReport::Queues(_, counted) if counted.is_empty()));
         let home = HomeInterface::watch("lo".to_owned(), false).expect("a thread");
-        assert!(matches!(home.told.recv(), Ok(Told::Addresses(_))));
+        assert!(matches!(home.told.recv(), Ok(KernelReport::Addresses(_))));
         let soon = home.told.recv_timeout(3 * LOOK);
         assert_eq!(soon, Err(RecvTimeoutError::Timeout));
     }

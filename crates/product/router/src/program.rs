@@ -14,7 +14,7 @@ use crate::config::Mode;
 use crate::data_path::{DataPath, DataPathError, Passed, Settings};
 use crate::exceptions::Exceptions;
 use crate::games::{Games, GamesConfig};
-use crate::home_interface::{HomeInterface, Told};
+use crate::home_interface::{HomeInterface, KernelReport};
 use crate::home_queue::{HomeQueues, Waits};
 use crate::out::{OutConfig, OutQueue};
 use crate::own_queue::{self, QueueError, QueueKind, Way};
@@ -191,8 +191,8 @@ impl Steering {
     fn on_home_interface(&mut self, clock: &Clock) {
         while let Some(told) = self.home_interface.next() {
             match told {
-                Told::Addresses(own) => self.own = own,
-                Told::Queues(at_ns, counted) => {
+                KernelReport::Addresses(own) => self.own = own,
+                KernelReport::Queues(at_ns, counted) => {
                     let (at, came) = (clock.at(at_ns), std::mem::take(&mut self.to_home));
                     let waits = self.home_queues.on_look(at, &counted, came);
                     self.behind = waits.map(|waits| (at, waits));
@@ -374,7 +374,10 @@ impl Steering {
             home: home.to_owned(),
             time_s: (now - Instant::ZERO).as_secs_f64(),
             wait_ms: self.gateway.wait().map(Duration::as_millis_f64),
-            wait_told_by: self.gateway.teller().map(|teller| teller.name().to_owned()),
+            wait_told_by: self
+                .gateway
+                .wait_source()
+                .map(|wait_source| wait_source.name().to_owned()),
             recent_waits_ms: self.watch.recent_waits_ms(now),
             wait_minute: self.watch.minute(),
             wait_behind_ms: self.wait_behind(now).map(|waits| waits.longest.as_millis_f64()),

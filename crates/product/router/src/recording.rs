@@ -31,7 +31,7 @@
 //! | name of a rule | 40 characters | a rule's name is as long as its owner likes |
 //! | file | `record.max_size` | then it ends, and a message says so |
 
-use crate::games::told::{Basis, Game};
+use crate::games::status::{Basis, Game};
 use crate::own_queue::{Class, OwnQueueStatus};
 use crate::status::{Connection, Status};
 use gameway_runtime::clock::Clock;
@@ -55,7 +55,7 @@ const IDLE_BPS: u64 = 1000;
 const MAX_NAME: usize = 40;
 
 #[derive(Debug, Serialize)]
-struct First<'a> {
+struct HeaderLine<'a> {
     gateway_record: u32,
     home: &'a str,
     addresses: bool,
@@ -63,7 +63,7 @@ struct First<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Second {
+struct SecondLine {
     t: f64,
     waits: Vec<f64>,
     /// What told the last of these.
@@ -76,7 +76,7 @@ struct Second {
     lost: u64,
     flows: Vec<(u64, String, String, u64, Option<u64>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    own: Option<Own>,
+    own: Option<OwnQueueLine>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     games: Vec<Played>,
     #[serde(skip_serializing_if = "is_nothing")]
@@ -87,7 +87,7 @@ struct Second {
 type Played = (u64, String, String, String, Basis, Option<String>, f64, u64);
 
 #[derive(Debug, Serialize)]
-struct Own {
+struct OwnQueueLine {
     rate: u64,
     renewals: u64,
     waits: Vec<[u64; 2]>,
@@ -95,7 +95,7 @@ struct Own {
     others: [u64; 5],
 }
 
-impl Own {
+impl OwnQueueLine {
     fn of(queue: &OwnQueueStatus) -> Self {
         let counted = |class: &Class| {
             let Class { sent_packets, sent_bytes, backlog_bytes, drops, marks } = *class;
@@ -122,12 +122,12 @@ fn rounded(value: f64) -> f64 {
 
 /// Numbers in the order in which things came.
 #[derive(Debug)]
-struct Numbers<K> {
+struct Numbering<K> {
     known: BTreeMap<K, u64>,
     given: u64,
 }
 
-impl<K: Ord> Numbers<K> {
+impl<K: Ord> Numbering<K> {
     const fn new() -> Self {
         Self { known: BTreeMap::new(), given: 0 }
     }
@@ -148,24 +148,24 @@ impl<K: Ord> Numbers<K> {
 #[derive(Debug)]
 struct Writer {
     has_addresses: bool,
-    connections: Numbers<(SocketAddr, SocketAddr)>,
-    devices: Numbers<IpAddr>,
-    servers: Numbers<IpAddr>,
+    connections: Numbering<(SocketAddr, SocketAddr)>,
+    devices: Numbering<IpAddr>,
+    servers: Numbering<IpAddr>,
 }
 
 impl Writer {
     const fn new(has_addresses: bool) -> Self {
         Self {
             has_addresses,
-            connections: Numbers::new(),
-            devices: Numbers::new(),
-            servers: Numbers::new(),
+            connections: Numbering::new(),
+            devices: Numbering::new(),
+            servers: Numbering::new(),
         }
     }
 
     fn line(&mut self, status: &Status, skipped: u64) -> String {
         let told = |one: &&Connection| one.rate_bps >= IDLE_BPS || one.limit_bytes.is_some();
-        let second = Second {
+        let second = SecondLine {
             t: rounded(status.time_s),
             waits: status.recent_waits_ms.iter().copied().map(rounded).collect(),
             by: status.wait_told_by.clone(),
@@ -175,7 +175,7 @@ impl Writer {
             lowered: status.lowered,
             lost: status.lost_records,
             flows: status.connections.iter().filter(told).map(|one| self.flow(one)).collect(),
-            own: status.own_queue.as_ref().map(Own::of),
+            own: status.own_queue.as_ref().map(OwnQueueLine::of),
             games: status.games.found.iter().map(|one| self.game(one)).collect(),
             skipped,
         };
@@ -282,7 +282,7 @@ impl Recording {
         let mut sink = Sink::open(file, max).map_err(refused)?;
         let clock = Clock::new(Clock::monotonic_ns());
         let began_s = clock.epoch_since_1970_ns() as f64 / 1e9;
-        let first = First { gateway_record: VERSION, home, addresses: has_addresses, began_s };
+        let first = HeaderLine { gateway_record: VERSION, home, addresses: has_addresses, began_s };
         if !sink.write(&json!(first).to_string()).map_err(refused)? {
             return Err(refused(full(max)));
         }
@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_number_means_one_thing() {
-        let mut numbers = Numbers::new();
+        let mut numbers = Numbering::new();
         assert_eq!([numbers.of(7), numbers.of(8), numbers.of(7)], [1, 2, 1]);
         let many: Vec<_> = (0..10_000).map(|key| numbers.of(key)).collect();
         assert!(many[8..].is_sorted_by(|one, next| one < next));

@@ -1,6 +1,6 @@
 //! What is so at a moment: as the control socket and the lines of the program tell it, and as a terminal shows it.
 
-use crate::games::told::GamesTold;
+use crate::games::status::GamesStatus;
 use crate::own_queue::OwnQueueStatus;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -58,7 +58,7 @@ pub struct Status {
     #[serde(default)]
     pub games_out: u64,
     /// What is a game.
-    pub games: GamesTold,
+    pub games: GamesStatus,
     /// TCP and UDP to the home in the last second, on the wire.
     pub to_home_bps: u64,
     /// TCP and UDP from the home in the last second, on the wire.
@@ -292,7 +292,7 @@ pub(crate) mod tests {
             lost_datagrams: 0,
             game_packets: 4,
             games_out: 0,
-            games: GamesTold::default(),
+            games: GamesStatus::default(),
             to_home_bps: 19_300_000,
             from_home_bps: 412_000,
             exceptions: 1,

@@ -65,7 +65,7 @@ impl Hello {
 /// Why the host ends a stay. A browser's page gets the same on its channel `frames`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Farewell {
+pub struct Goodbye {
     /// In words.
     pub ended: String,
 }
@@ -73,7 +73,7 @@ pub struct Farewell {
 /// The longest reason that is believed, in bytes.
 const MAX_REASON: usize = 200;
 
-impl Farewell {
+impl Goodbye {
     /// For this reason.
     #[must_use]
     pub fn new(why: &str) -> Self {
@@ -119,11 +119,11 @@ mod tests {
 
     #[test]
     fn a_farewell_comes_back_as_it_was_said_and_moves_no_terminal() {
-        let farewell = Farewell::new("192.0.2.9 took over");
-        assert_eq!(Farewell::parse(&farewell.to_bytes()), Some(farewell));
+        let farewell = Goodbye::new("192.0.2.9 took over");
+        assert_eq!(Goodbye::parse(&farewell.to_bytes()), Some(farewell));
         for bytes in [&b"{}"[..], br#"{"ended": "\u001b[2J"}"#, br#"{"ended": "a", "more": 1}"#] {
-            assert_eq!(Farewell::parse(bytes), None, "{bytes:?}");
+            assert_eq!(Goodbye::parse(bytes), None, "{bytes:?}");
         }
-        assert_eq!(Farewell::parse(&Farewell::new(&"a".repeat(201)).to_bytes()), None);
+        assert_eq!(Goodbye::parse(&Goodbye::new(&"a".repeat(201)).to_bytes()), None);
     }
 }

@@ -27,10 +27,10 @@
 //! nothing closes his own.
 
 mod access;
-mod asked;
 mod lab;
 mod media;
 mod place;
+mod requests;
 mod revoked;
 mod servers;
 
@@ -344,11 +344,13 @@ async fn answer(
         }
         Verdict::Offer { watches } => {
             let at = place::of(asked.host, shared.terms.secure);
-            asked::offer(shared, asked::Comer { from, at, device, watches }, body).await
+            requests::offer(shared, requests::OfferOrigin { from, at, device, watches }, body).await
         }
-        Verdict::Watching => asked::watching(shared).await,
-        Verdict::End(session) => asked::end(shared, session.to_owned()).await,
-        Verdict::Controller { change } => asked::controller(shared, change.then_some(body)).await,
+        Verdict::Watching => requests::watching(shared).await,
+        Verdict::End(session) => requests::end(shared, session.to_owned()).await,
+        Verdict::Controller { change } => {
+            requests::controller(shared, change.then_some(body)).await
+        }
         Verdict::Lab { change } => lab::ask(shared.lab.as_deref(), change.then_some(body)).await,
     }
 }

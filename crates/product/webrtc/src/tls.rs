@@ -162,7 +162,7 @@ pub(crate) fn connector(pinned: Option<Fingerprint>) -> io::Result<TlsConnector>
     let config = match pinned {
         Some(certificate) => {
             let algorithms = provider().signature_verification_algorithms;
-            let verifier = Arc::new(Pinned { certificate, algorithms });
+            let verifier = Arc::new(PinnedVerifier { certificate, algorithms });
             builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
         }
         None => {
@@ -176,12 +176,12 @@ pub(crate) fn connector(pinned: Option<Fingerprint>) -> io::Result<TlsConnector>
 
 /// Takes one certificate and no other. That the host has its key is checked as always.
 #[derive(Debug)]
-struct Pinned {
+struct PinnedVerifier {
     certificate: Fingerprint,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedVerifier {
     fn verify_server_cert(
         &self,
         own: &CertificateDer<'_>,

@@ -21,7 +21,7 @@
 //! | none, though it looks like one: the least and the most buffer of a level are those of a score without the -1, and so V higher (4.6 s with the default ladder) | `_minBufferLevelForRepresentation` and `_maxBufferLevelForRepresentation` have it so |
 //! | no seeks, no change of the buffer target while playing | nobody seeks here |
 
-use super::{Situation, Wish};
+use super::{Situation, SwitchRequest};
 use crate::Ladder;
 use gameway_units::{Duration, Instant};
 
@@ -119,7 +119,10 @@ impl Bola {
     }
 
     /// Which level it wants, and how long to wait before the request.
-    pub(crate) fn decide(&mut self, situation: &Situation<'_>) -> (Option<Wish>, Duration) {
+    pub(crate) fn decide(
+        &mut self,
+        situation: &Situation<'_>,
+    ) -> (Option<SwitchRequest>, Duration) {
         let Some(utility) = self.utility.take() else { return (None, Duration::ZERO) };
         if self.state == State::Unasked {
             self.state = State::Startup;
@@ -133,7 +136,12 @@ impl Bola {
         decision
     }
 
-    fn startup(&mut self, utility: &Utility, situation: &Situation<'_>, safe: f64) -> Wish {
+    fn startup(
+        &mut self,
+        utility: &Utility,
+        situation: &Situation<'_>,
+        safe: f64,
+    ) -> SwitchRequest {
         let level = situation.ladder.max_within(safe);
         let buffer = situation.buffer.as_secs_f64();
         self.placeholder = (utility.min_buffer(level) - buffer).max(0.0);
@@ -141,7 +149,7 @@ impl Bola {
         if self.segment_seen.is_some_and(|length| situation.buffer >= length) {
             self.state = State::Steady;
         }
-        Wish(level)
+        SwitchRequest(level)
     }
 
     fn steady(
@@ -149,7 +157,7 @@ impl Bola {
         utility: &Utility,
         situation: &Situation<'_>,
         safe: f64,
-    ) -> (Option<Wish>, Duration) {
+    ) -> (Option<SwitchRequest>, Duration) {
         self.add_waiting_time(situation.now);
         let buffer = situation.buffer.as_secs_f64();
         let mut level = utility.level_for(buffer + self.placeholder);
@@ -162,7 +170,7 @@ impl Bola {
         self.placeholder -= melted;
         let wait = if level == situation.ladder.top() { 0.0 } else { excess - melted };
         self.current = level;
-        (Some(Wish(level)), Duration::from_secs_f64(wait))
+        (Some(SwitchRequest(level)), Duration::from_secs_f64(wait))
     }
 
     /// Time since the last segment, or the last decision, was no download: it shall not count.

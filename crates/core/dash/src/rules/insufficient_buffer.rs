@@ -10,7 +10,7 @@
 //! | safety factor | 0.7 | `throughputSafetyFactor` |
 //! | silent until | 2 segments are appended | `segmentIgnoreCount` |
 
-use super::{Situation, Wish};
+use super::{Situation, SwitchRequest};
 
 const SAFETY_FACTOR: f64 = 0.7;
 const SILENT_SEGMENTS: u32 = 2;
@@ -25,15 +25,15 @@ impl InsufficientBuffer {
         self.appended = self.appended.saturating_add(1);
     }
 
-    pub(crate) fn decide(&self, situation: &Situation<'_>) -> Option<Wish> {
+    pub(crate) fn decide(&self, situation: &Situation<'_>) -> Option<SwitchRequest> {
         if self.appended < SILENT_SEGMENTS {
             return None;
         }
         if situation.empty {
-            return Some(Wish(0));
+            return Some(SwitchRequest(0));
         }
         let segments = situation.buffer.as_secs_f64() / situation.segment.as_secs_f64();
         let bitrate = situation.throughput.average()? * SAFETY_FACTOR * segments;
-        (bitrate > 0.0).then(|| Wish(situation.ladder.max_within(bitrate)))
+        (bitrate > 0.0).then(|| SwitchRequest(situation.ladder.max_within(bitrate)))
     }
 }

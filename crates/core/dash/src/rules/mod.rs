@@ -42,9 +42,9 @@ pub enum Strategy {
     Bola,
 }
 
-/// A level that a rule wants.
+/// A level that a rule asks for, by the name that dash.js has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Wish(pub usize);
+pub(crate) struct SwitchRequest(pub usize);
 
 /// What rules look at.
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +127,7 @@ impl Rules {
         };
         let others = [self.insufficient_buffer.decide(situation), self.history.decide()];
         let lowest = others.into_iter().flatten().chain(main).min();
-        if let Some(Wish(level)) = lowest {
+        if let Some(SwitchRequest(level)) = lowest {
             self.history.push(situation.current, level);
         }
         Decision { level: lowest.map(|wish| wish.0), wait }

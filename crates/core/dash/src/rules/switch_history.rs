@@ -10,7 +10,7 @@
 //! | decisions that are remembered, and that are enough | 8 | `sampleSize` |
 //! | most drops per other decision | 0.075 | `switchPercentageThreshold` |
 
-use super::Wish;
+use super::SwitchRequest;
 use std::collections::VecDeque;
 
 const SAMPLES: usize = 8;
@@ -39,7 +39,7 @@ impl SwitchHistory {
         self.decisions.clear();
     }
 
-    pub(crate) fn decide(&self) -> Option<Wish> {
+    pub(crate) fn decide(&self) -> Option<SwitchRequest> {
         let (mut drops, mut others) = (0_usize, 0_usize);
         for level in 0..self.levels {
             let of_level = self.decisions.iter().filter(|decision| decision.0 == level);
@@ -48,7 +48,7 @@ impl SwitchHistory {
             others += of_level.count() - here;
             let too_many = drops as f64 > MAX_DROPS * others as f64;
             if drops + others >= SAMPLES && too_many {
-                return Some(Wish(if here > 0 { level.saturating_sub(1) } else { level }));
+                return Some(SwitchRequest(if here > 0 { level.saturating_sub(1) } else { level }));
             }
         }
         None

@@ -35,7 +35,7 @@ fn throughput_rule_takes_nine_tenths() {
         let (enough, short) = (throughput(needed), throughput(needed - 1));
         let enough = throughput_rule::decide(&situation(&ladder, &enough, 8_000));
         let short = throughput_rule::decide(&situation(&ladder, &short, 8_000));
-        assert_eq!((enough, short), (Some(Wish(level)), Some(Wish(level - 1))));
+        assert_eq!((enough, short), (Some(SwitchRequest(level)), Some(SwitchRequest(level - 1))));
     }
 }
 
@@ -47,7 +47,7 @@ fn throughput_rule_is_silent_when_it_does_not_know() {
     assert_eq!(throughput_rule::decide(&empty), None);
     let unsettled = Situation { settled: false, ..situation(&ladder, &fast, 8_000) };
     assert_eq!(throughput_rule::decide(&unsettled), None);
-    assert_eq!(throughput_rule::decide(&situation(&ladder, &fast, 8_000)), Some(Wish(2)));
+    assert_eq!(throughput_rule::decide(&situation(&ladder, &fast, 8_000)), Some(SwitchRequest(2)));
 }
 
 /// With a segment of 4 s and B seconds of buffer: at most 0.7 B / 4 of the throughput.
@@ -60,10 +60,10 @@ fn insufficient_buffer_leaves_time_for_the_download() {
     rule.on_appended();
     let wish = |milliseconds| rule.decide(&situation(&ladder, &fast, milliseconds));
     // 3 Mb/s need 3 / 10 * 4 / 0.7 = 1.714 s.
-    assert_eq!((wish(1_714), wish(1_715)), (Some(Wish(0)), Some(Wish(1))));
-    assert_eq!((wish(9_999), wish(10_000)), (Some(Wish(3)), Some(Wish(4))));
+    assert_eq!((wish(1_714), wish(1_715)), (Some(SwitchRequest(0)), Some(SwitchRequest(1))));
+    assert_eq!((wish(9_999), wish(10_000)), (Some(SwitchRequest(3)), Some(SwitchRequest(4))));
     let empty = Situation { empty: true, ..situation(&ladder, &fast, 10_000) };
-    assert_eq!(rule.decide(&empty), Some(Wish(0)));
+    assert_eq!(rule.decide(&empty), Some(SwitchRequest(0)));
     assert_eq!(rule.decide(&situation(&ladder, &fast, 0)), None, "nothing has played yet");
 }
 
@@ -75,10 +75,10 @@ fn switch_history_keeps_below_a_level_that_failed() {
         assert_eq!(history.decide(), None, "too few");
     }
     history.push(3, 2);
-    assert_eq!(history.decide(), Some(Wish(2)), "one drop from level 3 in eight");
+    assert_eq!(history.decide(), Some(SwitchRequest(2)), "one drop from level 3 in eight");
     for _ in 0..7 {
         history.push(2, 2);
-        assert_eq!(history.decide(), Some(Wish(2)));
+        assert_eq!(history.decide(), Some(SwitchRequest(2)));
     }
     history.push(2, 2);
     assert_eq!(history.decide(), None, "forgotten after eight more");
@@ -87,7 +87,7 @@ fn switch_history_keeps_below_a_level_that_failed() {
     (0..20).for_each(|_| calm.push(3, 3));
     assert_eq!(calm.decide(), None);
     history.push(4, 0);
-    assert_eq!(history.decide(), Some(Wish(3)));
+    assert_eq!(history.decide(), Some(SwitchRequest(3)));
     history.clear();
     assert_eq!(history.decide(), None);
 }
@@ -98,7 +98,7 @@ fn switch_history_of_drops_alone_keeps_below_their_level() {
     (0..7).for_each(|_| history.push(4, 0));
     assert_eq!(history.decide(), None, "too few");
     history.push(4, 0);
-    assert_eq!(history.decide(), Some(Wish(3)));
+    assert_eq!(history.decide(), Some(SwitchRequest(3)));
 }
 
 /// Drops of lower levels count at the higher ones, and only a level with drops of its own is left.
@@ -107,7 +107,7 @@ fn switch_history_adds_from_below() {
     let mut history = SwitchHistory::new(5);
     history.push(1, 0);
     (0..7).for_each(|_| history.push(3, 3));
-    assert_eq!(history.decide(), Some(Wish(3)), "eight decisions are reached at level 3");
+    assert_eq!(history.decide(), Some(SwitchRequest(3)), "eight decisions are reached at level 3");
 }
 
 #[test]

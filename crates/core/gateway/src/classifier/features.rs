@@ -134,7 +134,7 @@ pub enum Bound {
 
 /// A figure beside its threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Asked {
+pub struct Criterion {
     /// What a flow lacks if it does not hold.
     pub what: Missing,
     /// The figure, in `unit`.
@@ -147,7 +147,7 @@ pub struct Asked {
     pub unit: &'static str,
 }
 
-impl Asked {
+impl Criterion {
     const fn at_least(what: Missing, value: f64, threshold: f64, unit: &'static str) -> Self {
         Self { what, value, threshold, bound: Bound::AtLeast, unit }
     }
@@ -214,7 +214,7 @@ impl Features {
     }
 
     /// What a game needs but for the rhythm: each figure beside its threshold.
-    fn asked(&self, protocol: Protocol, demand: Demand) -> [Asked; 7] {
+    fn asked(&self, protocol: Protocol, demand: Demand) -> [Criterion; 7] {
         let min_rate = match demand {
             Demand::Become => RATE_TO_BECOME,
             Demand::Remain => RATE_TO_REMAIN,
@@ -225,34 +225,35 @@ impl Features {
         let (quarter, of_a_quarter) =
             (f64::from(self.partial_in_three_quarters), MIN_PARTIAL_PER_QUARTER.into());
         [
-            Asked::at_least(Missing::RATE, mbps(self.rate), mbps(min_rate), "Mb/s"),
-            Asked::at_least(Missing::CONTINUITY, spans, MIN_BUSY_SPANS.into(), "of 16 spans"),
-            Asked::at_least(Missing::FRAMES, self.partial_per_sec, MIN_PARTIAL_PER_SEC, "/s"),
-            Asked::at_least(Missing::FRAMES, quarter, of_a_quarter, "in three quarters"),
-            Asked::at_least(Missing::ANSWERS, self.answers_per_sec, MIN_ANSWERS_PER_SEC, "/s"),
-            Asked {
+            Criterion::at_least(Missing::RATE, mbps(self.rate), mbps(min_rate), "Mb/s"),
+            Criterion::at_least(Missing::CONTINUITY, spans, MIN_BUSY_SPANS.into(), "of 16 spans"),
+            Criterion::at_least(Missing::FRAMES, self.partial_per_sec, MIN_PARTIAL_PER_SEC, "/s"),
+            Criterion::at_least(Missing::FRAMES, quarter, of_a_quarter, "in three quarters"),
+            Criterion::at_least(Missing::ANSWERS, self.answers_per_sec, MIN_ANSWERS_PER_SEC, "/s"),
+            Criterion {
                 bound: Bound::AtMost,
-                ..Asked::at_least(
+                ..Criterion::at_least(
                     Missing::ASYMMETRY,
                     self.answer_share,
                     MAX_ANSWER_SHARE,
                     "of the bytes of the picture",
                 )
             },
-            Asked {
+            Criterion {
                 bound: if protocol == Protocol::Tcp { Bound::Above } else { Bound::AtLeast },
-                ..Asked::at_least(Missing::INPUTS, self.answer_size, min_answer, "B")
+                ..Criterion::at_least(Missing::INPUTS, self.answer_size, min_answer, "B")
             },
         ]
     }
 
     /// The rhythm, if it was looked for: the line, or what is even without one.
-    fn rhythm(&self) -> Vec<Asked> {
-        let one = |value, threshold, unit| Asked::at_least(Missing::RHYTHM, value, threshold, unit);
+    fn rhythm(&self) -> Vec<Criterion> {
+        let one =
+            |value, threshold, unit| Criterion::at_least(Missing::RHYTHM, value, threshold, unit);
         match self.line {
             Some(hertz) => vec![one(hertz, FIRST_FRAME_HZ, "Hz")],
             None => vec![
-                Asked {
+                Criterion {
                     bound: Bound::AtMost,
                     ..one(self.variation, MAX_VARIATION, "variation of 64 ms")
                 },
@@ -263,11 +264,11 @@ impl Features {
 
     /// Each figure beside its threshold, in the order of the module's table but for the rhythm, which is last.
     #[must_use]
-    pub fn reasons(&self, protocol: Protocol, demand: Demand) -> Vec<Asked> {
+    pub fn reasons(&self, protocol: Protocol, demand: Demand) -> Vec<Criterion> {
         let asked = self.asked(protocol, demand);
-        let is_looked_for = demand == Demand::Become && asked.iter().all(Asked::holds);
+        let is_looked_for = demand == Demand::Become && asked.iter().all(Criterion::holds);
         let rhythm = if is_looked_for { self.rhythm() } else { Vec::new() };
-        let is_said = |one: &Asked| one.threshold > 0.0;
+        let is_said = |one: &Criterion| one.threshold > 0.0;
         asked.into_iter().filter(is_said).chain(rhythm).collect()
     }
 

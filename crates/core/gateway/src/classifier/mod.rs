@@ -43,7 +43,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use features::{Asked, Bound, Demand, Features, Missing};
+pub use features::{Bound, Criterion, Demand, Features, Missing};
 
 pub use gameway_path::Direction;
 use gameway_path::{Dscp, Header, Protocol, Traffic};

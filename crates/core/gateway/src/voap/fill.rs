@@ -22,7 +22,7 @@ use super::full::Full;
 use super::trial::Trial;
 use super::{Control, Voap};
 use crate::Direction;
-use crate::came::Came;
+use crate::arrival_rate::ArrivalRate;
 use gameway_units::{Duration, Instant};
 
 const EMPTY: Duration = Duration::from_millis(1);
@@ -45,7 +45,7 @@ pub(super) struct Fill {
     /// When the queue was empty last, or was to be.
     empty_at: Instant,
     pub(super) full: Full,
-    came: Came,
+    came: ArrivalRate,
     /// The queue is being emptied; windows are to be as before then.
     empties: bool,
     /// The cut that settles.

@@ -83,24 +83,24 @@ fn state(bytes: &[u8]) -> State {
     }
 }
 
-/// Why a host does nothing with gamepads.
+/// What is missing for gamepads at a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
-pub enum Lack {
-    /// It does something with them.
+pub enum Missing {
+    /// Nothing: programs have them.
     #[default]
     Nothing = 0,
-    /// What is played takes none.
+    /// A use: what is played takes none.
     Use = 1,
-    /// It makes no devices for programs: `/dev/uinput` is missing or closed.
+    /// Devices for programs: `/dev/uinput` is missing or closed.
     Devices = 2,
 }
 
 /// What the program's end has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether gamepads are of use.
-    pub lack: Lack,
+    /// Whether gamepads are of use, or why not.
+    pub missing: Missing,
     /// The number of the newest message.
     pub message: u32,
 }
@@ -109,7 +109,7 @@ impl Answer {
     /// As it is sent.
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {
-        [&ANSWER[..], &[VERSION, self.lack as u8], &self.message.to_be_bytes()].concat()
+        [&ANSWER[..], &[VERSION, self.missing as u8], &self.message.to_be_bytes()].concat()
     }
 
     /// As it was received; `None` if it is none.
@@ -118,10 +118,10 @@ impl Answer {
         if bytes.len() != ANSWER_LENGTH || bytes[..2] != ANSWER || bytes[2] != VERSION {
             return None;
         }
-        let lacks = [Lack::Nothing, Lack::Use, Lack::Devices];
-        let lack = lacks.into_iter().find(|lack| *lack as u8 == bytes[3])?;
+        let lacks = [Missing::Nothing, Missing::Use, Missing::Devices];
+        let missing = lacks.into_iter().find(|missing| *missing as u8 == bytes[3])?;
         let message = u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
-        Some(Self { lack, message })
+        Some(Self { missing, message })
     }
 }
 

@@ -43,10 +43,10 @@ mod player;
 mod program;
 mod rumble;
 
-pub use message::{Answer, Lack, Message, State};
+pub use message::{Answer, Message, Missing, State};
 pub use player::{Player, Reading};
 pub use program::{Action, Axis, Button, Event, Program, Trigger};
-pub use rumble::{Felt, Rumble};
+pub use rumble::{Rumble, RumbleState};
 
 /// The most gamepads of a player: as many as browsers give.
 pub const PADS: usize = 4;

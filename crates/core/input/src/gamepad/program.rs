@@ -127,7 +127,7 @@ pub struct Action {
 
 /// A gamepad as it is for the program, and the counts that have led there.
 #[derive(Debug, Clone, Copy, Default)]
-struct Own {
+struct Pad {
     state: State,
     /// A bit for each button that is held: silence releases it, and the count is odd all the same.
     held: u32,
@@ -137,7 +137,7 @@ struct Own {
 #[derive(Debug, Clone)]
 pub struct Program {
     newest: u32,
-    pads: [Option<Own>; PADS],
+    pads: [Option<Pad>; PADS],
     heard: Instant,
     actions: VecDeque<Action>,
 }
@@ -186,7 +186,7 @@ impl Program {
     /// When [`Self::on_deadline`] is due.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let is_off_rest = |own: &Own| {
+        let is_off_rest = |own: &Pad| {
             own.held != 0 || own.state.triggers != [0; 2] || own.state.axes != [0; AXES]
         };
         let is_due = self.pads.iter().flatten().any(is_off_rest);
@@ -214,7 +214,7 @@ impl Program {
         let own = self.pads[pad].unwrap_or_else(|| {
             self.push(pad, Event::Appear);
             // What it did before is of no use.
-            Own { state: State { changes: told.changes, ..State::default() }, held: 0 }
+            Pad { state: State { changes: told.changes, ..State::default() }, held: 0 }
         });
         let held = |(button, count): (usize, &u8)| u32::from(count & 1) << button;
         let held = told.changes.iter().enumerate().map(held).sum();
@@ -222,7 +222,7 @@ impl Program {
     }
 
     /// Makes it as it is told, with these buttons held at last.
-    fn set(&mut self, pad: usize, own: Own, told: &State, held: u32) {
+    fn set(&mut self, pad: usize, own: Pad, told: &State, held: u32) {
         for (axis, (was, is)) in AXIS.into_iter().zip(own.state.axes.iter().zip(told.axes)) {
             if *was != is {
                 self.push(pad, Event::Move(axis, is));
@@ -247,12 +247,12 @@ impl Program {
                 self.push(pad, event);
             }
         }
-        self.pads[pad] = Some(Own { state: *told, held });
+        self.pads[pad] = Some(Pad { state: *told, held });
     }
 }
 
 /// The changes of a button that lead from what it is to what is told: for each, how many follow, and whether it is held then.
-fn flips(own: &Own, told: &State, held: u32, button: usize) -> impl Iterator<Item = (u8, bool)> {
+fn flips(own: &Pad, told: &State, held: u32, button: usize) -> impl Iterator<Item = (u8, bool)> {
     debug_assert!(button < BUTTONS);
     let counted = told.changes[button].wrapping_sub(own.state.changes[button]).min(MAX_CHANGES);
     let (was, is) = (own.held >> button & 1 == 1, held >> button & 1 == 1);

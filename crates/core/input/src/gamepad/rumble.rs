@@ -12,7 +12,7 @@ const LENGTH: usize = 10;
 
 /// How strongly a gamepad is to rumble from now on, and until when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Felt {
+pub struct RumbleState {
     /// The strong motor and the weak one, of 65535.
     pub strength: (u16, u16),
     /// When this changes, if it does not before.

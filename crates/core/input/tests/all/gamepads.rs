@@ -2,7 +2,7 @@
 
 use crate::script::Script;
 use gameway_input::gamepad::{
-    Action, Answer, Axis, Button, Event, Lack, Message, PADS, Player, Program, Reading, Trigger,
+    Action, Answer, Axis, Button, Event, Message, Missing, PADS, Player, Program, Reading, Trigger,
 };
 use gameway_testbed::{Ends, Fates, Impairment, Testbed};
 use gameway_units::{Duration, Instant};
@@ -152,7 +152,7 @@ impl Ends for Play {
     }
     fn poll_down(&mut self, _now: Instant) -> Option<Answer> {
         let message = self.answer.take()?;
-        Some(Answer { lack: Lack::Nothing, message })
+        Some(Answer { missing: Missing::Nothing, message })
     }
     fn poll_up(&mut self, now: Instant) -> Option<Message> {
         self.player.poll(now)

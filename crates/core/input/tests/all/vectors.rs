@@ -1,7 +1,7 @@
 //! What this crate and the page (`web/page/src/input`, `pointer`, `gamepad`) both hold to: `vectors.json` has the keys, acknowledgements,
 //! shapes of the pointer, rumble, and what a player's end says, byte by byte and when.
 
-use gameway_input::gamepad::{self, Answer, Lack, Reading, Rumble};
+use gameway_input::gamepad::{self, Answer, Missing, Reading, Rumble};
 use gameway_input::{Acknowledgement, Button, Image, KEYS, Key, Player, Shape, Switch};
 use gameway_units::{Duration, Instant};
 use serde_json::Value;
@@ -156,12 +156,12 @@ fn a_player_says_what_the_vectors_have() {
 fn answers_and_rumbles_are_those_of_the_vectors() {
     for vector in list(&vectors("gamepadAnswers")) {
         let said = bytes(text(&vector["bytes"]));
-        let lack = vector["lack"].as_i64().map(|lack| match lack {
-            0 => Lack::Nothing,
-            1 => Lack::Use,
-            _ => Lack::Devices,
+        let missing = vector["lack"].as_i64().map(|missing| match missing {
+            0 => Missing::Nothing,
+            1 => Missing::Use,
+            _ => Missing::Devices,
         });
-        let wanted = lack.map(|lack| Answer { lack, message: number(&vector["message"]) });
+        let wanted = missing.map(|missing| Answer { missing, message: number(&vector["message"]) });
         assert_eq!(Answer::parse(&said), wanted, "{vector}");
         if let Some(known) = wanted {
             assert_eq!(known.to_bytes(), said);

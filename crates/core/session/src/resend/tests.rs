@@ -114,7 +114,7 @@ impl Stream {
     }
 
     fn copy_later(&mut self, now: i64, repetitions: &[MediaPacket], copies: u8, within: i64) {
-        let again = Again { copies, within: Duration::from_millis(within) };
+        let again = ResendPlan { copies, within: Duration::from_millis(within) };
         self.resend.copy_later(at(now), repetitions, again);
     }
 }

@@ -14,7 +14,7 @@ use gameway_units::{Bytes, Instant};
 
 /// A frame of which packets were given to the pacer before it was whole.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Begun {
+pub(super) struct PartialFrame {
     packets: u16,
     payload: Bytes,
     wire_size: Bytes,
@@ -207,7 +207,7 @@ impl Sender {
         FrameSent::new(frame, target.bitrate, size.wire, size.packets.into())
     }
 
-    fn tell_first_sent(&mut self, frame: FrameId, begun: Option<Begun>) {
+    fn tell_first_sent(&mut self, frame: FrameId, begun: Option<PartialFrame>) {
         let at = begun.and_then(|begun| begun.first_sent);
         self.events.extend(at.map(|at| SenderEvent::FrameFirstSent { frame, at }));
     }

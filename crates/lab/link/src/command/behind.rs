@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// A command, and where it runs.
 #[derive(Debug)]
-pub struct Behind<'a> {
+pub struct CommandInNamespace<'a> {
     /// The namespace.
     pub namespace: &'a str,
     /// What it is told beside what this process was.
@@ -33,7 +33,7 @@ pub struct Behind<'a> {
 ///
 /// # Errors
 /// If it cannot be started. What is no program is no error: a shell says so, with 127 or 126.
-pub fn run(behind: &Behind<'_>, stop: &Stop) -> io::Result<i32> {
+pub fn run(behind: &CommandInNamespace<'_>, stop: &Stop) -> io::Result<i32> {
     let mut command = Command::new("ip");
     // A shell says what cannot be run: 127 for what is not there, 126 for what is no program.
     let shell = ["netns", "exec", behind.namespace, "/bin/sh", "-c", "exec \"$@\"", behind.name];

@@ -127,7 +127,7 @@ fn words(
     rate: Rate,
     rtt: Duration,
 ) -> Result<Vec<String>, RunError> {
-    let mut given = Given { field, options: queue.options.clone() };
+    let mut given = RemainingOptions { field, options: queue.options.clone() };
     if queue.kind == "drop-tail" {
         given.refuse()?;
         let size = LinkConfig::queue_size(queue);
@@ -184,7 +184,7 @@ fn limit(name: &str, size: QueueSize, rate: Rate, rtt: Duration) -> [String; 2] 
 }
 
 /// What tc has words for of a CAKE's options; overhead and cells come after framing.
-fn cake(given: &mut Given<'_>) -> Result<Vec<String>, RunError> {
+fn cake(given: &mut RemainingOptions<'_>) -> Result<Vec<String>, RunError> {
     let mut words = Vec::new();
     if let Some(text) = given.take("bandwidth") {
         let rate: Rate = given.parsed("bandwidth", &text)?;
@@ -216,12 +216,12 @@ fn words_of<const COUNT: usize>(words: [&str; COUNT]) -> Vec<String> {
 }
 
 /// Options of a queue that tc was not told of so far.
-struct Given<'a> {
+struct RemainingOptions<'a> {
     field: &'a str,
     options: Options,
 }
 
-impl Given<'_> {
+impl RemainingOptions<'_> {
     fn take(&mut self, option: &str) -> Option<String> {
         self.options.remove(option).map(|value| match value {
             Value::String(text) => text,

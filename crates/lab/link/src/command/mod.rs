@@ -12,7 +12,7 @@ mod machine;
 mod options;
 mod owned;
 mod setup;
-mod told;
+mod summary;
 
 pub use options::listed as options;
 pub use owned::{Owned, clean, require, start_of};
@@ -20,7 +20,7 @@ pub use owned::{Owned, clean, require, start_of};
 use crate::link::{
     Background, DeviceConfig, FlowConfig, LinkConfig, LinkError, LinkRegistry, LinkReport, Relay,
 };
-use behind::Behind;
+use behind::CommandInNamespace;
 use caller::Owner;
 use clap::ArgMatches;
 use gameway_events::{FurtherTables, ResultTables, Sink};
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use told::{Summing, Sums, warnings};
+use summary::{Summing, Sums, warnings};
 
 /// Who refuses what a machine has not.
 const WHO: &str = "a link needs";
@@ -51,7 +51,7 @@ const MAX_DRAIN: Duration = Duration::from_secs(5);
 
 /// A link and the command behind it, as they were asked for.
 #[derive(Debug)]
-struct Wanted {
+struct Invocation {
     name: &'static str,
     path: PathSpec,
     /// Program and arguments.
@@ -86,7 +86,7 @@ pub fn link(name: &'static str, words: impl IntoIterator<Item = OsString>) -> i3
 
 fn done(name: &'static str, matches: &ArgMatches) -> Result<i32, String> {
     let tc = options::is_for_tc(matches)?;
-    let wanted = Wanted {
+    let wanted = Invocation {
         name,
         path: options::path(matches)?,
         command: matches.get_many("command").into_iter().flatten().cloned().collect(),
@@ -106,7 +106,7 @@ fn done(name: &'static str, matches: &ArgMatches) -> Result<i32, String> {
     wanted.run(&stop).map_err(|error| error.to_string())
 }
 
-impl Wanted {
+impl Invocation {
     fn config(&self, device: &str, namespace: &Path) -> LinkConfig {
         let flow = FlowConfig {
             name: FLOW.to_owned(),
@@ -185,7 +185,7 @@ impl Wanted {
 
     fn run_command(&self, namespace: &str, ends: setup::Ends, stop: &Stop) -> io::Result<i32> {
         let (environment, words) = (ends.environment(), &self.command[..]);
-        behind::run(&Behind { namespace, environment, words, name: self.name }, stop)
+        behind::run(&CommandInNamespace { namespace, environment, words, name: self.name }, stop)
     }
 }
 

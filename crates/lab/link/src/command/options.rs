@@ -2,7 +2,7 @@
 
 use super::document;
 use super::kernel;
-use crate::document::{Slip, read};
+use crate::document::{PathError, read};
 use crate::link::{LinkConfig, LinkRegistry};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use gameway_experiment::build;
@@ -127,32 +127,33 @@ pub fn path(matches: &ArgMatches) -> Result<PathSpec, String> {
         }
     }
     let tc = is_for_tc(matches)?;
-    checked(whole, tc).map_err(|slip| {
+    checked(whole, tc).map_err(|error| {
         // It is of the first setting from which on it is there.
-        let is_there =
-            |count: &usize| with(*count).is_ok_and(|path| checked(path, tc).as_ref() == Err(&slip));
+        let is_there = |count: &usize| {
+            with(*count).is_ok_and(|path| checked(path, tc).as_ref() == Err(&error))
+        };
         match (0..settings.len()).find(is_there) {
             None if !settings.is_empty() => {
-                format!("--set {}: {}", settings[settings.len() - 1], slip)
+                format!("--set {}: {}", settings[settings.len() - 1], error)
             }
-            Some(count) if count > 0 => format!("--set {}: {}", settings[count - 1], slip),
-            _ => in_options(&slip, matches),
+            Some(count) if count > 0 => format!("--set {}: {}", settings[count - 1], error),
+            _ => in_options(&error, matches),
         }
     })
 }
 
-/// A slip in the words of the options that were typed, or of the file that was.
-fn in_options(slip: &Slip, matches: &ArgMatches) -> String {
+/// An error in the words of the options that were typed, or of the file that was.
+fn in_options(error: &PathError, matches: &ArgMatches) -> String {
     let capacity = CAPACITIES.into_iter().find(|id| matches.contains_id(id));
     let options: Vec<(&str, &str)> = KEYS
         .into_iter()
         .filter(|(_, id)| matches.contains_id(id))
         .chain(capacity.map(|id| ("path.capacity", id)))
         .collect();
-    let told = if slip.field.is_empty() {
-        slip.why.clone()
+    let told = if error.field.is_empty() {
+        error.why.clone()
     } else {
-        as_typed(&slip.field, &slip.why, &options)
+        as_typed(&error.field, &error.why, &options)
     };
     match matches.get_one::<PathBuf>("path") {
         Some(file) if !told.starts_with("--") => format!("--path: \"{}\": {told}", file.display()),
@@ -161,7 +162,7 @@ fn in_options(slip: &Slip, matches: &ArgMatches) -> String {
 }
 
 /// The path that a document means, if a link can have it, by tc or by itself.
-fn checked(path: Value, tc: bool) -> Result<PathSpec, Slip> {
+fn checked(path: Value, tc: bool) -> Result<PathSpec, PathError> {
     let path = read(path)?;
     check_path(LinkRegistry::standard().known(), &path)?;
     // Recordings are read, and steps checked.

@@ -7,7 +7,7 @@
 use super::background::Background;
 use super::capture::Capture;
 use super::config::LinkConfig;
-use super::control::{Asked, Control, Done, Told, What};
+use super::control::{Control, PendingRequest, Request, Response, Status};
 use super::flows::Flows;
 use super::packet::LinkRegistry;
 use super::path::{Arrived, LivePath};
@@ -208,18 +208,19 @@ impl Relay {
 
     /// Does what was asked by the control, if something was.
     fn answer(&mut self) {
-        let Some(Asked { what, answer }) = self.control.as_ref().and_then(Control::asked) else {
+        let Some(PendingRequest { what, answer }) = self.control.as_ref().and_then(Control::asked)
+        else {
             return;
         };
         let now = self.clock.now().max(Instant::ZERO);
         self.path.advance(now, &mut self.arrived);
         let done = match what {
-            What::Tell => Done::Told(Told::of(&mut self.path, now)),
-            What::Change(change) => {
+            Request::Status => Response::Status(Status::of(&mut self.path, now)),
+            Request::Change(change) => {
                 let (path, links) = *change;
                 match self.path.change(now, path, links) {
-                    Ok(()) => Done::Changed(now),
-                    Err(error) => Done::Refused(error),
+                    Ok(()) => Response::Changed(now),
+                    Err(error) => Response::Refused(error),
                 }
             }
         };

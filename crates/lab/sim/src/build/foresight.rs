@@ -20,7 +20,7 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// A flow that takes its share while it is there.
 #[derive(Debug, Clone)]
-struct Sharer {
+struct SharingFlow {
     hops: Vec<usize>,
     start: Instant,
     stop: Instant,
@@ -40,7 +40,7 @@ struct Constant {
 #[derive(Debug, Clone)]
 pub struct Foreseen {
     links: Vec<Link>,
-    sharers: Vec<Sharer>,
+    sharers: Vec<SharingFlow>,
     constants: Vec<Constant>,
     /// The times at which anything changes.
     changes: Vec<Instant>,
@@ -76,7 +76,7 @@ impl Foreseen {
             let pause = pause.map(|pause| (Instant::ZERO + pause.from, Instant::ZERO + pause.to));
             let start = Instant::ZERO + stream.start;
             let stop = time(stream.stop, Instant::MAX);
-            self.sharers.push(Sharer { hops, start, stop, pause });
+            self.sharers.push(SharingFlow { hops, start, stop, pause });
         }
     }
 
@@ -94,7 +94,7 @@ impl Foreseen {
                 | CompetitorSpec::ShortTcp(_) => {}
                 // A video adapts to its share, up to its highest level.
                 CompetitorSpec::Tcp(_) | CompetitorSpec::Quic(_) | CompetitorSpec::Dash(_) => {
-                    self.sharers.push(Sharer { hops, start, stop, pause: None });
+                    self.sharers.push(SharingFlow { hops, start, stop, pause: None });
                 }
                 constant => {
                     let (rate, return_rate) = rates(constant);
@@ -145,8 +145,8 @@ impl Foreseen {
     /// The stream's max-min fair share of that.
     fn share(&self, from: Instant, to: Instant) -> f64 {
         let mut room = self.room(from, to);
-        let here = |flow: &&Sharer| flow.is_there(from);
-        let mut open: Vec<&Sharer> = self.sharers.iter().filter(here).collect();
+        let here = |flow: &&SharingFlow| flow.is_there(from);
+        let mut open: Vec<&SharingFlow> = self.sharers.iter().filter(here).collect();
         let own = &self.sharers[self.own];
         if !own.is_there(from) {
             open.push(own);
@@ -170,7 +170,7 @@ impl Foreseen {
     }
 }
 
-impl Sharer {
+impl SharingFlow {
     fn is_there(&self, at: Instant) -> bool {
         let paused = self.pause.is_some_and(|(from, to)| from <= at && at < to);
         self.start <= at && at < self.stop && !paused

@@ -11,7 +11,7 @@
 
 use super::pixels::{Format, Frame, Order};
 use crate::picture::MAX_SIDE;
-use crate::sys::pipewire::Taken;
+use crate::sys::pipewire::DequeuedBuffer;
 use pipewire::context::ContextRc;
 use pipewire::main_loop::MainLoopRc;
 use pipewire::properties::properties;
@@ -230,7 +230,9 @@ impl Receiver {
     }
 
     fn process(&mut self, stream: &Stream) {
-        let (Some(format), Some(taken)) = (self.format, Taken::newest(stream)) else { return };
+        let (Some(format), Some(taken)) = (self.format, DequeuedBuffer::newest(stream)) else {
+            return;
+        };
         // What is broken by its own account is followed by one that is not.
         let Some(plane) = taken.plane() else { return };
         let mut frame = self.shared.lock().spare.take().unwrap_or_default();

@@ -13,7 +13,7 @@ use std::io;
 use std::ptr::{self, NonNull};
 
 /// A buffer that was taken from a stream, which has it back when this is dropped.
-pub(crate) struct Taken<'s> {
+pub(crate) struct DequeuedBuffer<'s> {
     buffer: NonNull<pw_buffer>,
     stream: &'s Stream,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Plane {
     pub(crate) stride: i32,
 }
 
-impl<'s> Taken<'s> {
+impl<'s> DequeuedBuffer<'s> {
     /// The newest buffer, if there is any; older ones go back unread.
     pub(crate) fn newest(stream: &'s Stream) -> Option<Self> {
         let mut newest = None;
@@ -118,7 +118,7 @@ impl<'s> Taken<'s> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for DequeuedBuffer<'_> {
     fn drop(&mut self) {
         // SAFETY: it came from this stream, and is given back once.
         unsafe { self.stream.queue_raw_buffer(self.buffer.as_ptr()) };

@@ -6,7 +6,7 @@ use evdev::{
     AbsInfo, AbsoluteAxisCode as Axes, AttributeSet, BusType, EventSummary, EventType,
     FFEffectCode, FFEffectKind, InputEvent, InputId, KeyCode, UInputCode, UinputAbsSetup,
 };
-use gameway_input::gamepad::{Axis, Button, Event, Felt, Trigger};
+use gameway_input::gamepad::{Axis, Button, Event, RumbleState, Trigger};
 use gameway_units::{Duration, Instant};
 use rustix::io::ioctl_fionbio;
 use std::io;
@@ -104,7 +104,7 @@ impl Device {
         }
     }
 
-    pub(super) fn feel(&mut self, now: Instant) -> Felt {
+    pub(super) fn feel(&mut self, now: Instant) -> RumbleState {
         // One read gives 32 events; what is left comes with the next call.
         let events = self.device.fetch_events().map(Iterator::collect::<Vec<_>>);
         for event in events.unwrap_or_default() {

@@ -2,7 +2,7 @@
 //!
 //! Source: Linux, Documentation/input/ff.rst; a length of 0 is without an end, as ff-memless has it. Effects that play at once add up.
 
-use gameway_input::gamepad::Felt;
+use gameway_input::gamepad::RumbleState;
 use gameway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl Effects {
         self.gain = gain.clamp(0, u16::MAX.into()) as u16;
     }
 
-    pub(super) fn at(&self, now: Instant) -> Felt {
+    pub(super) fn at(&self, now: Instant) -> RumbleState {
         let (mut strong, mut weak, mut until) = (0_u32, 0_u32, Instant::MAX);
         for (effect, playing) in self.all.values() {
             let Some((began, times)) = *playing else { continue };
@@ -74,7 +74,7 @@ impl Effects {
         }
         let max = u32::from(u16::MAX);
         let felt = |sum: u32| (sum.min(max) * u32::from(self.gain) / max) as u16;
-        Felt { strength: (felt(strong), felt(weak)), until }
+        RumbleState { strength: (felt(strong), felt(weak)), until }
     }
 }
 
@@ -99,11 +99,11 @@ mod tests {
     fn an_effect_is_felt_while_it_plays() {
         let mut effects = Effects::default();
         effects.upload(3, effect(1_000, 10, 100));
-        assert_eq!(effects.at(at(0)), Felt { strength: (0, 0), until: Instant::MAX });
+        assert_eq!(effects.at(at(0)), RumbleState { strength: (0, 0), until: Instant::MAX });
         effects.play(at(50), 3, 2);
         assert_eq!(strengths(&effects, &[50, 59, 60, 269, 270]), [0, 0, 1_000, 1_000, 0]);
         assert_eq!(effects.at(at(55)).until, at(60));
-        assert_eq!(effects.at(at(100)), Felt { strength: (1_000, 7), until: at(270) });
+        assert_eq!(effects.at(at(100)), RumbleState { strength: (1_000, 7), until: at(270) });
         effects.play(at(100), 3, 0);
         assert_eq!(strengths(&effects, &[100, 150]), [0, 0]);
         effects.play(at(200), 3, 1);

@@ -5,7 +5,7 @@ use crate::traffic::{self, Draws, Packet, bulk, bytes, game, instant, later};
 use gameway_gateway::classifier::Direction::{self, Down};
 use gameway_path::{Dscp, Header, Protocol};
 use gameway_router::exceptions::{Exception, Exceptions};
-use gameway_router::games::told::{Basis, GamesTold};
+use gameway_router::games::status::{Basis, GamesStatus};
 use gameway_router::games::{Games, GamesConfig};
 use gameway_router::record::{Datagram, Verdict};
 use gameway_units::Bytes;
@@ -94,7 +94,7 @@ impl Router {
         packets.iter().for_each(|packet| self.pass(number, *packet));
     }
 
-    fn told(&mut self, at: f64) -> GamesTold {
+    fn told(&mut self, at: f64) -> GamesStatus {
         self.look(at);
         self.games.told(instant(at))
     }

@@ -1,6 +1,6 @@
 //! Runs a program of BPF on a packet: bpf(2), `BPF_PROG_TEST_RUN`.
 
-use gameway_router::data_path::{DataPath, Passed as Told};
+use gameway_router::data_path::{DataPath, Passed as PassedPacket};
 use gameway_router::record::{Datagram, Record};
 use std::cell::{RefCell, RefMut};
 use std::os::fd::{AsFd, AsRawFd};
@@ -115,16 +115,16 @@ impl Loaded {
     /// The next that the rings have, which is a segment.
     pub fn next_record(&self) -> Option<Record> {
         match self.data_path().next_passed()? {
-            Told::Segment(record) => Some(record),
-            Told::Datagram(datagram) => panic!("a datagram: {datagram:?}"),
+            PassedPacket::Segment(record) => Some(record),
+            PassedPacket::Datagram(datagram) => panic!("a datagram: {datagram:?}"),
         }
     }
 
     /// The next that the rings have, which is a datagram.
     pub fn next_datagram(&self) -> Option<Datagram> {
         match self.data_path().next_passed()? {
-            Told::Datagram(datagram) => Some(datagram),
-            Told::Segment(record) => panic!("a segment: {record:?}"),
+            PassedPacket::Datagram(datagram) => Some(datagram),
+            PassedPacket::Segment(record) => panic!("a segment: {record:?}"),
         }
     }
 

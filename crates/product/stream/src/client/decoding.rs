@@ -30,12 +30,12 @@ pub struct Decoded {
     /// Its number.
     pub frame: FrameId,
     /// Its picture; why there is none, if it could not be decoded.
-    pub result: Result<Shown, String>,
+    pub result: Result<DecodedPicture, String>,
 }
 
 /// A picture.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown {
+pub struct DecodedPicture {
     /// When it was there.
     pub at: Instant,
     /// What it says of itself, if it is one of the built-in scene.
@@ -57,7 +57,7 @@ pub fn run(codec: VideoCodec, jobs: &Receiver<Job>, decoded: &WakeSender<Decoded
 }
 
 /// A frame of which slices were decoded.
-struct Begun {
+struct PartialFrame {
     frame: FrameId,
     depacketizer: Depacketizer,
     /// Why its rest cannot be decoded.
@@ -69,12 +69,12 @@ struct Decoding {
     decoder: Option<Decoder>,
     /// The frame that was decoded last.
     decoded: Option<FrameId>,
-    begun: Option<Begun>,
+    begun: Option<PartialFrame>,
 }
 
 impl Decoding {
     /// Decodes what a job has; what became of the frame, after its last.
-    fn take(&mut self, job: &Job, clock: Clock) -> Option<Result<Shown, String>> {
+    fn take(&mut self, job: &Job, clock: Clock) -> Option<Result<DecodedPicture, String>> {
         let decoder = match &mut self.decoder {
             Some(decoder) => decoder,
             empty => match Decoder::new(self.codec) {
@@ -90,7 +90,7 @@ impl Decoding {
                     pass_over(decoder, job.frame.0.saturating_sub(decoded.0.saturating_add(1)));
                 }
                 let depacketizer = Depacketizer::new(self.codec);
-                Begun { frame: job.frame, depacketizer, failed: None }
+                PartialFrame { frame: job.frame, depacketizer, failed: None }
             }
         };
         let done = match &begun.failed {
@@ -123,14 +123,14 @@ fn pass_over(decoder: &mut Decoder, frames: u64) {
     }
 }
 
-impl Begun {
+impl PartialFrame {
     /// The picture, after the last of its slices.
     fn decode(
         &mut self,
         decoder: &mut Decoder,
         job: &Job,
         clock: Clock,
-    ) -> Result<Option<Shown>, String> {
+    ) -> Result<Option<DecodedPicture>, String> {
         let text = |error: PayloadError| error.to_string();
         let payloads = job.payloads.as_ref().ok_or("packets of it cannot be had")?;
         payloads.iter().try_for_each(|payload| self.depacketizer.push(payload)).map_err(text)?;
@@ -146,6 +146,6 @@ impl Begun {
         let at = clock.now();
         let stamp = Stamp::read(picture);
         let card = if stamp.is_none() { card::read(picture) } else { None };
-        Ok(Some(Shown { at, stamp, card }))
+        Ok(Some(DecodedPicture { at, stamp, card }))
     }
 }

@@ -1,7 +1,7 @@
 //! What the client tells of a stream: frames, inputs, sound, events.
 
-use crate::client::decoding::Shown;
-use crate::client::hearing::Heard;
+use crate::client::decoding::DecodedPicture;
+use crate::client::sound_decoding::DecodedSound;
 use crate::client::sound_meter::Measured;
 use crate::cpu::{self, ThreadTime};
 use gameway_control::FrameId;
@@ -87,13 +87,13 @@ impl ClientLog {
     }
 
     /// A frame was decoded to this picture, if it could be decoded.
-    pub fn decoded(&mut self, frame: FrameId, shown: Option<Shown>) {
+    pub fn decoded(&mut self, frame: FrameId, shown: Option<DecodedPicture>) {
         let stamp = shown.and_then(|shown| shown.stamp);
         let record = self.record(frame);
         record.decoded_ns = shown.map(|shown| shown.at.as_nanos());
         record.picture_frame = stamp.map(|stamp| i64::from(stamp.frame));
         record.picture_captured_ns = stamp.map(|stamp| stamp.captured.as_nanos());
-        if let Some(Shown { at, stamp, card }) = shown {
+        if let Some(DecodedPicture { at, stamp, card }) = shown {
             if let Some(stamp) = stamp {
                 self.seen(stamp.input, at);
             }
@@ -105,7 +105,7 @@ impl ClientLog {
     }
 
     /// A packet of sound was decoded, or concealed.
-    pub(super) fn heard(&mut self, heard: &Heard, measured: &Measured) {
+    pub(super) fn heard(&mut self, heard: &DecodedSound, measured: &Measured) {
         self.sink.take(RunEvent::Sound(SoundRecord {
             stream: self.stream.clone(),
             session: self.session,
@@ -206,7 +206,10 @@ mod tests {
         (1..=inputs).for_each(|input| log.input(input, Instant::ZERO));
         for (frame, &(millis, number)) in (0..).zip(card) {
             let at = Instant::ZERO + Duration::from_millis(millis);
-            log.decoded(FrameId(frame), Some(Shown { at, stamp: None, card: Some(number) }));
+            log.decoded(
+                FrameId(frame),
+                Some(DecodedPicture { at, stamp: None, card: Some(number) }),
+            );
         }
         log.finish(&[]).expect("a channel");
         let input = |event| match event {

@@ -1,10 +1,10 @@
 //! The client: receives, mends, decodes and measures a stream, without a display.
 
 mod decoding;
-mod hearing;
 mod log;
 mod run;
 pub mod session;
+mod sound_decoding;
 pub mod sound_inbox;
 mod sound_meter;
 

@@ -1,9 +1,9 @@
 //! The client's threads, socket and clock.
 
-use crate::client::decoding::{self, Decoded, Job, Shown};
-use crate::client::hearing::Hearing;
+use crate::client::decoding::{self, Decoded, DecodedPicture, Job};
 use crate::client::log::ClientLog;
 use crate::client::session::{ClientEvent, ClientSession};
+use crate::client::sound_decoding::SoundDecoding;
 use crate::client::sound_meter::{SoundMeter, SoundReport};
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::{BegunSink, system};
@@ -80,7 +80,7 @@ struct Client {
     jobs: Option<mpsc::Sender<Job>>,
     decoded: WakeReceiver<Decoded>,
     worker: Option<JoinHandle<ThreadTime>>,
-    hearing: Hearing,
+    hearing: SoundDecoding,
     sound: SoundMeter,
     log: Option<ClientLog>,
     keys: Option<KeyFile>,
@@ -126,7 +126,7 @@ impl Client {
             jobs: Some(jobs),
             decoded,
             worker: Some(worker),
-            hearing: Hearing::start(clock)?,
+            hearing: SoundDecoding::start(clock)?,
             sound: SoundMeter::default(),
             log: sink()?.map(|sink| ClientLog::new(sink, &config.stream)),
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
@@ -185,7 +185,7 @@ impl Client {
         self.decoded.hush();
         while let Some(Decoded { frame, result }) = self.decoded.take() {
             let shown = result.ok();
-            if let Some(Shown { at, stamp, .. }) = shown {
+            if let Some(DecodedPicture { at, stamp, .. }) = shown {
                 self.report.decoded += 1;
                 if let Some(stamp) = stamp {
                     self.report.stamped += 1;
@@ -244,7 +244,7 @@ impl Client {
                     }
                 }
                 ClientEvent::Sound(play) => self.hearing.play(play),
-                ClientEvent::Farewell(why) => self.report.farewell = Some(why),
+                ClientEvent::Goodbye(why) => self.report.farewell = Some(why),
                 ClientEvent::Closed(reason) => self.report.closed = Some(reason),
                 ClientEvent::Session(session) => self.begin(session)?,
                 other => self.write(&other),

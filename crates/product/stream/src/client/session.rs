@@ -4,7 +4,7 @@
 //! and a picture loss indication, and the payloads of frames are kept until they are to be decoded.
 
 use crate::client::sound_inbox::{Play, SoundCounts, SoundInbox};
-use crate::control::{Farewell, Hello};
+use crate::control::{Goodbye, Hello};
 use crate::inbox::{Inbox, IncomingFrame};
 use gameway_codec::decoder;
 use gameway_codec::payload;
@@ -47,7 +47,7 @@ pub enum ClientEvent {
     /// The picture stood still for longer than the stall limit, and moves again.
     Stall(Instant, gameway_units::Duration),
     /// The host ends the stream, for this reason.
-    Farewell(String),
+    Goodbye(String),
     /// It is over.
     Closed(CloseReason),
 }
@@ -199,8 +199,8 @@ impl ClientSession {
                 if let Some(hello) = Hello::parse(&bytes) {
                     self.receiver.report_as(hello.style());
                     self.events.push(ClientEvent::Session(hello.session));
-                } else if let Some(farewell) = Farewell::parse(&bytes) {
-                    self.events.push(ClientEvent::Farewell(farewell.ended));
+                } else if let Some(farewell) = Goodbye::parse(&bytes) {
+                    self.events.push(ClientEvent::Goodbye(farewell.ended));
                 }
             }
             Event::Data { label, bytes, .. } if label == gameway_input::CHANNEL => {

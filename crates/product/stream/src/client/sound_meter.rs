@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | values kept of each kind | the newest 4096 | 41 s of packets, an hour of beeps; the table `sound` has all |
 
-use crate::client::hearing::Heard;
+use crate::client::sound_decoding::DecodedSound;
 use gameway_codec::audio::{BEEP_INTERVAL, SAMPLE_RATE};
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::unwrap_number;
@@ -86,7 +86,7 @@ impl SoundMeter {
     }
 
     /// A packet was decoded.
-    pub(super) fn hear(&mut self, heard: &Heard) -> Measured {
+    pub(super) fn hear(&mut self, heard: &DecodedSound) -> Measured {
         let captured = heard.packet.map(|(timestamp, _)| self.captured(timestamp, heard.at));
         if let Some(captured) = captured {
             self.delays.add(heard.at - captured);
@@ -142,9 +142,9 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    fn heard(timestamp: u32, millis: i64, onset: Option<i64>) -> Heard {
+    fn heard(timestamp: u32, millis: i64, onset: Option<i64>) -> DecodedSound {
         let onset = onset.map(Duration::from_millis);
-        Heard {
+        DecodedSound {
             packet: Some((timestamp, at(millis))),
             at: at(millis),
             onset,

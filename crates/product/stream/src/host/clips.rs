@@ -2,7 +2,7 @@
 
 use crate::HostConfig;
 use crate::host::notes::tell;
-use crate::host::session::{Session, Wish};
+use crate::host::session::{ClipboardRequest, Session};
 use gameway_desktop::{Clipboard, DesktopError};
 use gameway_input::clipboard::Outcome;
 use gameway_units::Instant;
@@ -23,14 +23,14 @@ impl Clips {
 
     /// Does what this session wants, and answers programs.
     pub(super) fn serve(&mut self, now: Instant, session: &mut Session) {
-        let wish = session.poll_wish();
+        let request = session.poll_clipboard_request();
         let Some(clipboard) = &mut self.0 else {
-            if wish.is_some() {
+            if request.is_some() {
                 session.answer_clipboard(now, Err(Outcome::Gone));
             }
             return;
         };
-        if let Err(error) = serve(clipboard, now, session, wish) {
+        if let Err(error) = serve(clipboard, now, session, request) {
             no_more(&error);
             session.answer_clipboard(now, Err(Outcome::Gone));
             self.0 = None;
@@ -60,11 +60,11 @@ fn serve(
     clipboard: &mut Clipboard,
     now: Instant,
     session: &mut Session,
-    wish: Option<Wish>,
+    request: Option<ClipboardRequest>,
 ) -> Result<(), DesktopError> {
-    match wish {
-        Some(Wish::Read) => clipboard.ask(now)?,
-        Some(Wish::Give(text)) => {
+    match request {
+        Some(ClipboardRequest::Read) => clipboard.ask(now)?,
+        Some(ClipboardRequest::Give(text)) => {
             clipboard.give(&text)?;
             session.answer_clipboard(now, Err(Outcome::Taken));
         }

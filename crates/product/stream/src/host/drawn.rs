@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const LOOK: Duration = Duration::from_micros(400);
 
 /// Who tells of drawings.
-enum Teller {
+enum DrawingSource {
     /// The source of pictures itself, which has the picture then: readable when it has, until it is read.
     Source(OwnedFd),
     /// The server of a screen.
@@ -28,7 +28,7 @@ enum Teller {
 
 /// See the module's head.
 pub(super) struct Drawn {
-    teller: Option<Teller>,
+    source: Option<DrawingSource>,
     next_look: Instant,
 }
 
@@ -36,8 +36,8 @@ impl Drawn {
     /// Of the screen that is streamed, if it is one; `told` is its source's own way to tell. A screen that does not tell is captured all the
     /// same.
     pub(super) fn open(config: &HostConfig, told: Option<OwnedFd>) -> Self {
-        let teller = told.map(Teller::Source).or_else(|| server(config));
-        Self { teller, next_look: Instant::ZERO }
+        let source = told.map(DrawingSource::Source).or_else(|| server(config));
+        Self { source, next_look: Instant::ZERO }
     }
 
     /// Tells this session if something was drawn.
@@ -45,16 +45,16 @@ impl Drawn {
         if now < self.next_look {
             return;
         }
-        let is_drawn = match &mut self.teller {
+        let is_drawn = match &mut self.source {
             None => return,
             // Nothing is there to be read until it is drawn.
-            Some(Teller::Source(bell)) => rustix::io::read(&*bell, &mut [0_u8; 8]).is_ok(),
+            Some(DrawingSource::Source(bell)) => rustix::io::read(&*bell, &mut [0_u8; 8]).is_ok(),
             #[cfg(feature = "x11")]
-            Some(Teller::Server(drawings)) => match drawings.poll() {
+            Some(DrawingSource::Server(drawings)) => match drawings.poll() {
                 Ok(is_drawn) => is_drawn,
                 Err(error) => {
                     no_more(&error.to_string());
-                    self.teller = None;
+                    self.source = None;
                     return;
                 }
             },
@@ -67,35 +67,35 @@ impl Drawn {
 
     /// When it may look again, if that is to come.
     pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
-        self.teller.as_ref()?;
+        self.source.as_ref()?;
         (now < self.next_look).then_some(self.next_look)
     }
 
     /// Readable when something was drawn; none before it may look.
     pub(super) fn descriptor(&self, now: Instant) -> Option<BorrowedFd<'_>> {
-        let teller = self.teller.as_ref().filter(|_| now >= self.next_look)?;
-        Some(match teller {
-            Teller::Source(bell) => bell.as_fd(),
+        let source = self.source.as_ref().filter(|_| now >= self.next_look)?;
+        Some(match source {
+            DrawingSource::Source(bell) => bell.as_fd(),
             #[cfg(feature = "x11")]
-            Teller::Server(drawings) => drawings.as_fd(),
+            DrawingSource::Server(drawings) => drawings.as_fd(),
         })
     }
 }
 
 #[cfg(feature = "x11")]
-fn server(config: &HostConfig) -> Option<Teller> {
+fn server(config: &HostConfig) -> Option<DrawingSource> {
     let SourceConfig::X11 { display } = &config.source else { return None };
     let authority = config.surroundings.authority.as_deref();
     let drawings = Drawings::connect(display.as_deref(), authority);
     drawings
-        .map(|drawings| Teller::Server(Box::new(drawings)))
+        .map(|drawings| DrawingSource::Server(Box::new(drawings)))
         .map_err(|error| no_more(&error.to_string()))
         .ok()
 }
 
 /// A build without X11 has no servers.
 #[cfg(not(feature = "x11"))]
-fn server(_config: &HostConfig) -> Option<Teller> {
+fn server(_config: &HostConfig) -> Option<DrawingSource> {
     None
 }
 

@@ -8,7 +8,7 @@
 use crate::card;
 use crate::host::encoders::OpenEncoder;
 use crate::host::photon::Watched;
-use crate::host::shown::Shown;
+use crate::host::picture_feed::PictureFeed;
 use crate::wake::WakeSender;
 use gameway_codec::capture::FrameSource;
 use gameway_codec::encoder::{self, VideoEncoder};
@@ -86,7 +86,7 @@ pub struct Encoding {
     /// Counts the pictures taken: a file's sound follows them.
     pub pictures: Arc<AtomicU64>,
     /// Whom the pictures taken are shown to, beside the client whose frames these are.
-    pub shown: Shown,
+    pub shown: PictureFeed,
     watched: Option<Watched>,
     encoder: Option<(VideoCodec, Size, Box<dyn VideoEncoder>)>,
     /// As the source gives it.
@@ -116,7 +116,7 @@ impl Encoding {
             stamped: true,
             watch: None,
             pictures: Arc::default(),
-            shown: Shown::default(),
+            shown: PictureFeed::default(),
             watched: None,
             encoder: None,
             picture: Picture::black(size),

@@ -6,7 +6,7 @@
 
 use crate::HostConfig;
 use crate::host::notes::tell;
-use gameway_port_mapping::{Mapped, News, PortMapping, Wish, why_not_internet};
+use gameway_port_mapping::{Mapped, MappingRequest, News, PortMapping, why_not_internet};
 use gameway_runtime::stop::Stop;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -78,8 +78,8 @@ fn asked(config: &HostConfig, listening: SocketAddr) -> Result<PortMapping, Stri
     if !config.addresses.is_empty() || !config.media_addresses.is_empty() {
         return Err("something in front of the host hands on, at the addresses it is told".into());
     }
-    let wish = Wish::of(listening)?;
-    PortMapping::ask(wish).map_err(|error| format!("no thread: {error}"))
+    let request = MappingRequest::of(listening)?;
+    PortMapping::ask(request).map_err(|error| format!("no thread: {error}"))
 }
 
 /// A mapping in a sentence, and how far it reaches.

@@ -32,7 +32,7 @@ type Served = (Option<Box<dyn Sink>>, Option<ScrapeServer>);
 type Real = Gauge<f64, AtomicU64>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Named {
+struct NameLabel {
     name: String,
 }
 
@@ -60,8 +60,8 @@ struct Figures {
     encode: Histogram,
     send: Histogram,
     delay: Histogram,
-    events: Family<Named, Counter>,
-    controller: Family<Named, Real>,
+    events: Family<NameLabel, Counter>,
+    controller: Family<NameLabel, Real>,
 }
 
 impl Metrics {
@@ -143,7 +143,7 @@ impl Metrics {
             self.captured.clear();
             figures.controller.clear();
         }
-        figures.events.get_or_create(&Named { name: event.to_owned() }).inc();
+        figures.events.get_or_create(&NameLabel { name: event.to_owned() }).inc();
     }
 }
 
@@ -154,7 +154,7 @@ impl Sink for Metrics {
             RunEvent::ClientFrame(shown) => self.on_shown(shown.frame, shown.decoded_ns),
             RunEvent::Flow(event) => self.on_event(&event.event, event.value),
             RunEvent::Controller(state) => {
-                let named = Named { name: state.variable.to_string() };
+                let named = NameLabel { name: state.variable.to_string() };
                 self.figures.controller.get_or_create(&named).set(state.value);
             }
             _ => {}

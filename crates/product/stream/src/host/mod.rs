@@ -15,6 +15,7 @@ mod notes;
 mod pads;
 pub mod page;
 pub mod photon;
+mod picture_feed;
 mod played;
 mod reach;
 mod receiver_clock;
@@ -25,7 +26,6 @@ pub(crate) mod servers;
 pub mod session;
 #[cfg(feature = "x11")]
 mod shapes;
-mod shown;
 mod signaling;
 pub mod sound;
 mod sources;

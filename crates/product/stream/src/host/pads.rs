@@ -3,7 +3,7 @@
 use crate::host::notes::tell;
 use crate::host::session::Session;
 use gameway_desktop::{Gamepads, NoDevices};
-use gameway_input::gamepad::{Action, Event, Lack};
+use gameway_input::gamepad::{Action, Event, Missing};
 use gameway_units::Instant;
 use std::os::fd::BorrowedFd;
 
@@ -11,12 +11,12 @@ use std::os::fd::BorrowedFd;
 pub(super) struct Pads {
     gamepads: Gamepads,
     /// Why there are none, since a gamepad came.
-    lack: Option<NoDevices>,
+    missing: Option<NoDevices>,
 }
 
 impl Default for Pads {
     fn default() -> Self {
-        Self { gamepads: Gamepads::default(), lack: Gamepads::look().err() }
+        Self { gamepads: Gamepads::default(), missing: Gamepads::look().err() }
     }
 }
 
@@ -25,18 +25,18 @@ impl Pads {
     pub(super) fn apply(&mut self, action: Action) {
         let done = self.gamepads.apply(action);
         match (done, action.event) {
-            (Err(lack), _) => {
-                tell("no gamepads", &format!("{lack}; to mend it, {}", lack.mend));
-                self.lack = Some(lack);
+            (Err(missing), _) => {
+                tell("no gamepads", &format!("{missing}; to mend it, {}", missing.mend));
+                self.missing = Some(missing);
             }
             // It was mended.
-            (Ok(()), Event::Appear) => self.lack = None,
+            (Ok(()), Event::Appear) => self.missing = None,
             (Ok(()), _) => {}
         }
     }
 
-    pub(super) fn lack(&self) -> Lack {
-        if self.lack.is_some() { Lack::Devices } else { Lack::Nothing }
+    pub(super) fn missing(&self) -> Missing {
+        if self.missing.is_some() { Missing::Devices } else { Missing::Nothing }
     }
 
     /// Tells this session what programs want to be felt.

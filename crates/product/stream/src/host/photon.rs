@@ -43,7 +43,7 @@ pub struct Answered {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Press {
+struct KeyPress {
     change: u32,
     arrived: Instant,
     injected: Option<Instant>,
@@ -68,7 +68,7 @@ struct Departure {
 /// See the module's head.
 #[derive(Debug, Default)]
 pub struct Photon {
-    presses: VecDeque<Press>,
+    presses: VecDeque<KeyPress>,
     frames: VecDeque<Frame>,
     departures: VecDeque<Departure>,
     /// Frames of which a packet is about to leave.
@@ -88,7 +88,8 @@ impl Photon {
     pub fn on_input(&mut self, now: Instant, message: &Message, next_change: u32) {
         for (change, number) in message.changes.iter().zip(message.first_change..) {
             if number >= next_change && matches!(change, Change::Switch { is_held: true, .. }) {
-                let press = Press { change: number, arrived: now, injected: None, answered: None };
+                let press =
+                    KeyPress { change: number, arrived: now, injected: None, answered: None };
                 keep(&mut self.presses, press, MAX_PRESSES);
             }
         }
@@ -103,7 +104,8 @@ impl Photon {
 
     /// The card tells of an answer.
     pub fn on_answer(&mut self, answered: Answered) {
-        let was_before = |press: &&mut Press| press.injected.is_some_and(|at| at <= answered.got);
+        let was_before =
+            |press: &&mut KeyPress| press.injected.is_some_and(|at| at <= answered.got);
         let newest = self.presses.iter_mut().rev().find(was_before);
         if let Some(press) = newest.filter(|press| press.answered.is_none()) {
             press.answered = Some(answered);

@@ -18,7 +18,7 @@ use gameway_codec::Hand;
 use gameway_desktop::Injector;
 #[cfg(feature = "wayland")]
 use gameway_desktop::InputDevices;
-use gameway_input::gamepad::{Event, Lack};
+use gameway_input::gamepad::{Event, Missing};
 use gameway_input::{Action, gamepad};
 use gameway_runtime::clock::Clock;
 use gameway_units::Instant;
@@ -74,7 +74,7 @@ impl Played {
         if is_answered && matches!(self, Self::Scene(_)) {
             session.on_drawn(now);
         }
-        session.set_lack(self.lack());
+        session.set_missing(self.missing());
     }
 
     /// Does the last that the player of this session has done: nothing of it waits, so that all that is held goes up.
@@ -102,16 +102,16 @@ impl Played {
     }
 
     /// What the player is told of gamepads.
-    fn lack(&self) -> Lack {
+    fn missing(&self) -> Missing {
         match self {
-            Self::Nothing => Lack::Use,
+            Self::Nothing => Missing::Use,
             #[cfg(feature = "x11")]
-            Self::Card(..) => Lack::Use,
-            Self::Scene(_) => Lack::Nothing,
+            Self::Card(..) => Missing::Use,
+            Self::Scene(_) => Missing::Nothing,
             #[cfg(feature = "x11")]
-            Self::Screen(_, _, pads, _) => pads.lack(),
+            Self::Screen(_, _, pads, _) => pads.missing(),
             #[cfg(feature = "wayland")]
-            Self::Devices(_, pads) => pads.lack(),
+            Self::Devices(_, pads) => pads.missing(),
         }
     }
 
@@ -213,7 +213,7 @@ impl Played {
                 while is_ready(devices, session)
                     && let Some(action) = session.poll_action()
                 {
-                    devices.apply(now, action).map_err(|lack| lack.to_string())?;
+                    devices.apply(now, action).map_err(|missing| missing.to_string())?;
                 }
                 Ok(false)
             }
@@ -261,8 +261,8 @@ fn screen(config: &HostConfig, display: Option<&str>, clock: Clock) -> Result<Pl
 fn devices() -> Played {
     match InputDevices::make() {
         Ok(devices) => Played::Devices(Box::new(devices), Box::default()),
-        Err(lack) => {
-            tell("no input, one can watch", &format!("{lack}; to mend it, {}", lack.mend));
+        Err(missing) => {
+            tell("no input, one can watch", &format!("{missing}; to mend it, {}", missing.mend));
             Played::Nothing
         }
     }

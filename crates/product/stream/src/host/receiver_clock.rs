@@ -17,9 +17,9 @@ const SPANS: usize = 30;
 
 /// The least of the last minutes.
 #[derive(Debug, Default)]
-struct Least(VecDeque<(Instant, Duration)>);
+struct RecentMin(VecDeque<(Instant, Duration)>);
 
-impl Least {
+impl RecentMin {
     fn add(&mut self, now: Instant, value: Duration) {
         match self.0.back_mut() {
             Some((begin, min)) if now - *begin < SPAN => *min = (*min).min(value),
@@ -41,8 +41,8 @@ impl Least {
 #[derive(Debug, Default)]
 pub struct ReceiverClock {
     /// The host's time at a message's arrival less the receiver's at its making.
-    ahead: Least,
-    round_trip: Least,
+    ahead: RecentMin,
+    round_trip: RecentMin,
 }
 
 impl ReceiverClock {

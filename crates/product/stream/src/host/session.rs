@@ -42,14 +42,14 @@ mod shape_out;
 mod sound_out;
 
 use self::clipboard::ClipboardLink;
-pub use self::clipboard::Wish;
+pub use self::clipboard::ClipboardRequest;
 use self::counts_out::CountsOut;
 use self::frame_numbers::FrameNumbers;
 use self::inputs::Inputs;
 use self::parity::{ParityOut, code};
 use self::shape_out::ShapeOut;
 use self::sound_out::SoundOut;
-use crate::control::{Farewell, Hello};
+use crate::control::{Goodbye, Hello};
 use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
 use crate::host::photon::Photon;
@@ -209,7 +209,7 @@ impl Session {
     pub fn end(&mut self, now: Instant, why: &str) {
         if let Some(channel) = self.farewell {
             // A channel that is gone again leaves nobody to tell.
-            let _ = self.peer.send_data(now, channel, &Farewell::new(why).to_bytes());
+            let _ = self.peer.send_data(now, channel, &Goodbye::new(why).to_bytes());
         }
         self.peer.close(now);
         self.inputs.end();

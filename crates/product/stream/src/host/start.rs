@@ -9,7 +9,7 @@ use crate::error::system;
 use crate::host::encoders::{Opener, encoders};
 use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::notes::tell;
-use crate::host::shown::{Seen, Shown};
+use crate::host::picture_feed::{FeedSource, PictureFeed};
 use crate::host::sound::Sound;
 use crate::host::sources;
 use crate::wake::{WakeReceiver, WakeSender, waking};
@@ -54,7 +54,7 @@ pub(super) struct Started {
     /// Makes encoders, for those who watch, too.
     pub(super) opener: Opener,
     /// The pictures, which those who watch are shown, too.
-    pub(super) shown: Shown,
+    pub(super) shown: PictureFeed,
     /// Whether H.265 can be encoded.
     pub(super) h265: bool,
     /// Readable when something is drawn, if the source of pictures tells that.
@@ -69,7 +69,7 @@ pub(super) fn start_encoding(
 ) -> Result<Started, StreamError> {
     let encoders = encoders(config)?;
     encoders.chosen.iter().for_each(|chosen| tell("encoder", chosen));
-    let (opener, shown) = (encoders.opener.clone(), Shown::default());
+    let (opener, shown) = (encoders.opener.clone(), PictureFeed::default());
     let source = sources::source(config)?;
     let drawings = source.drawings();
     let mut encoding = encoding(config, source, encoders.opener)?;
@@ -84,7 +84,7 @@ pub(super) fn start_encoding(
 pub(super) fn start_watching(
     config: &HostConfig,
     opener: Opener,
-    seen: Seen,
+    seen: FeedSource,
 ) -> Result<Worker, StreamError> {
     let encoding = encoding(config, Box::new(seen), opener)?;
     start("watching", encoding, || {

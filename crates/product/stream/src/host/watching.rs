@@ -7,8 +7,8 @@
 use crate::host::encoders::Opener;
 use crate::host::encoding::Made;
 use crate::host::notes::{Failures, tell};
+use crate::host::picture_feed::PictureFeed;
 use crate::host::session::{Session, SessionEvent};
-use crate::host::shown::Shown;
 use crate::host::start::{Worker, start_watching};
 use crate::host::stays::{CLOSED, Stay};
 use crate::host::wires::Wires;
@@ -33,7 +33,7 @@ struct Watcher {
 pub(super) struct Watching {
     opener: Opener,
     /// What they see.
-    shown: Shown,
+    shown: PictureFeed,
     watchers: Vec<Watcher>,
     /// How many have come so far.
     came: u32,
@@ -43,7 +43,7 @@ pub(super) struct Watching {
 
 impl Watching {
     /// Nobody watches yet.
-    pub(super) fn new(opener: Opener, shown: Shown) -> Self {
+    pub(super) fn new(opener: Opener, shown: PictureFeed) -> Self {
         Self { opener, shown, watchers: Vec::new(), came: 0, told: 0 }
     }
 
@@ -141,7 +141,7 @@ impl Watcher {
     fn on_events(
         &mut self,
         opener: &Opener,
-        shown: &Shown,
+        shown: &PictureFeed,
         config: &HostConfig,
     ) -> Result<(), StreamError> {
         for event in self.stay.session.take_events() {

@@ -4,7 +4,7 @@ use crate::support::{
     PLAIN, SECOND, both_ways, client_address, client_config, host_address, host_config, ms, terms,
 };
 use gameway_input::clipboard::{Assembly, CHANNEL, MAX_TEXT, Message, Outcome, parts};
-use gameway_stream::host::session::{Session, Wish};
+use gameway_stream::host::session::{ClipboardRequest, Session};
 use gameway_testbed::{Ends, Fates, Testbed, lost_if};
 use gameway_units::{Ecn, Instant};
 use gameway_webrtc::{Delivery, Event, Peer, Secrets, Transmit};
@@ -16,7 +16,7 @@ struct Stay {
     page: Peer,
     channel: u16,
     heard: Vec<Message>,
-    wishes: Vec<Wish>,
+    wishes: Vec<ClipboardRequest>,
 }
 
 type World = Testbed<Stay, Fates<Transmit, Transmit>>;
@@ -76,7 +76,7 @@ impl Ends for Stay {
     fn on_up(&mut self, now: Instant, Transmit { to, bytes, .. }: Transmit) {
         self.host.peer().handle_datagram(now, client_address(0), to, Ecn::NotEct, &bytes);
         self.host.advance(now);
-        self.wishes.extend(self.host.poll_wish());
+        self.wishes.extend(self.host.poll_clipboard_request());
     }
     fn next_deadline(&self) -> Option<Instant> {
         Instant::first_of([self.host.next_deadline(), self.page.next_deadline()])
@@ -124,7 +124,7 @@ fn the_longest_text_goes_both_ways_whatever_is_lost() {
     let now = world.now;
     world.say_text(now, &text);
     world.run_for(SECOND * 60);
-    assert!(world.wishes == [Wish::Give(text.clone())]);
+    assert!(world.wishes == [ClipboardRequest::Give(text.clone())]);
     let now = world.now;
     world.host.answer_clipboard(now, Err(Outcome::Taken));
     world.pump();
@@ -133,7 +133,7 @@ fn the_longest_text_goes_both_ways_whatever_is_lost() {
     let now = world.now;
     world.say(now, &Message::Ask);
     world.run_for(SECOND);
-    assert_eq!(world.wishes.pop(), Some(Wish::Read));
+    assert_eq!(world.wishes.pop(), Some(ClipboardRequest::Read));
     let now = world.now;
     world.host.answer_clipboard(now, Ok(&text));
     world.pump();

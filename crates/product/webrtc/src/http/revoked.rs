@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// What the media loop was told, and what was seen since.
 #[derive(Default)]
-struct Looks {
+struct DeviceWatch {
     told: Option<Vec<DeviceId>>,
     /// The look before found no file.
     was_gone: bool,
@@ -35,7 +35,7 @@ enum News {
     Failed(String),
 }
 
-impl Looks {
+impl DeviceWatch {
     fn look(&mut self, found: io::Result<Option<Devices>>) -> News {
         let was_gone = std::mem::replace(&mut self.was_gone, matches!(found, Ok(None)));
         let list = match found {
@@ -57,7 +57,7 @@ impl Looks {
 
 /// Looks for ever.
 pub(super) async fn watch(shared: &Shared) {
-    let mut looks = Looks::default();
+    let mut looks = DeviceWatch::default();
     loop {
         tokio::time::sleep(LOOK).await;
         let Some(found) = shared.access.find() else { return std::future::pending().await };
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_list_is_told_when_it_has_changed_and_until_it_was_heard() {
-        let mut looks = Looks::default();
+        let mut looks = DeviceWatch::default();
         let two = list(&["one", "two"]);
         for _ in 0..2 {
             assert_eq!(looks.look(Ok(Some(two.clone()))), News::Devices(two.ids()));
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_file_that_is_gone_has_no_device_at_the_second_look() {
         let told = Some(list(&["one"]).ids());
-        let mut looks = Looks { told, ..Looks::default() };
+        let mut looks = DeviceWatch { told, ..DeviceWatch::default() };
         for _ in 0..2 {
             // Put in its place anew meanwhile.
             assert_eq!(looks.look(Ok(None)), News::Nothing);
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn one_that_cannot_be_understood_is_told_once_and_revokes_nobody() {
         let told = Some(list(&["one", "two"]).ids());
-        let mut looks = Looks { told, ..Looks::default() };
+        let mut looks = DeviceWatch { told, ..DeviceWatch::default() };
         let bad = || Err(io::Error::other("bad"));
         assert_eq!(looks.look(bad()), News::Nothing, "it may be being written");
         assert_eq!(looks.look(bad()), News::Failed("bad".to_owned()));

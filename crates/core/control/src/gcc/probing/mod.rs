@@ -251,7 +251,7 @@ impl ProbeController {
 
 /// What has been heard of a train.
 #[derive(Debug, Clone, Copy)]
-struct Heard {
+struct ReceivedCluster {
     cluster: ProbeCluster,
     packets: u32,
     bytes: Bytes,
@@ -263,7 +263,7 @@ struct Heard {
     last_arrival: ReceiverInstant,
 }
 
-impl Heard {
+impl ReceivedCluster {
     fn new(cluster: ProbeCluster) -> Self {
         Self {
             cluster,
@@ -317,7 +317,7 @@ impl Heard {
 /// Judges trains.
 #[derive(Debug, Clone)]
 pub(super) struct ProbeEstimator {
-    trains: VecDeque<Heard>,
+    trains: VecDeque<ReceivedCluster>,
 }
 
 impl ProbeEstimator {
@@ -329,7 +329,7 @@ impl ProbeEstimator {
         if self.trains.len() >= MAX_CLUSTERS {
             self.trains.pop_front();
         }
-        self.trains.push_back(Heard::new(*cluster));
+        self.trains.push_back(ReceivedCluster::new(*cluster));
     }
 
     /// A packet that arrived; gives what its train has found so far, once enough has arrived.

@@ -89,19 +89,19 @@ fn start_up_follows_throughput_and_the_placeholder_keeps_its_level() {
     let (ladder, fast) = (Ladder::xu_claypool(), throughput(12_000));
     let mut bola = Bola::new(&ladder, Duration::from_secs(18));
     let first = bola.decide(&situation(&ladder, &fast, (at(0), 2.0), 0));
-    assert_eq!(first.0, Some(Wish(3)), "10 Mb/s of 0.9 x 12");
+    assert_eq!(first.0, Some(SwitchRequest(3)), "10 Mb/s of 0.9 x 12");
     assert_eq!(bola.state, State::Startup, "no segment yet");
     let wanted = bola.utility.as_ref().map_or(0.0, |utility| utility.min_buffer(3));
     assert!((bola.placeholder + 2.0 - wanted).abs() < 1e-9);
     // Now in steady state: the same level with a real buffer of 6 s only.
     let mut bola = steady(&ladder, &fast, 6.0);
     let then = bola.decide(&situation(&ladder, &fast, (at(1_000), 6.0), 3));
-    assert_eq!(then.0, Some(Wish(3)));
+    assert_eq!(then.0, Some(SwitchRequest(3)));
     // The twin whose buffer ran empty has lost its placeholder, and falls to the lowest level.
     let mut emptied = steady(&ladder, &fast, 6.0);
     emptied.on_empty();
     let then = emptied.decide(&situation(&ladder, &fast, (at(1_000), 6.0), 3));
-    assert_eq!(then.0, Some(Wish(0)));
+    assert_eq!(then.0, Some(SwitchRequest(0)));
 }
 
 #[test]
@@ -109,11 +109,11 @@ fn a_rise_ends_where_throughput_does_and_a_fall_does_not() {
     let (ladder, slow) = (Ladder::xu_claypool(), throughput(6_000));
     let mut bola = steady(&ladder, &slow, 6.0);
     let high = bola.decide(&situation(&ladder, &slow, (at(1_000), 30.0), 2));
-    assert_eq!(high.0, Some(Wish(2)), "30 s would be for the highest level");
+    assert_eq!(high.0, Some(SwitchRequest(2)), "30 s would be for the highest level");
     // Being there already it may stay, though throughput carries less.
     bola.on_quality_change(4);
     let stays = bola.decide(&situation(&ladder, &slow, (at(1_000), 30.0), 4));
-    assert_eq!(stays.0, Some(Wish(4)));
+    assert_eq!(stays.0, Some(SwitchRequest(4)));
 }
 
 /// With more than V (u + g) of buffer it waits; first the placeholder melts.
@@ -125,7 +125,7 @@ fn too_much_buffer_waits_except_at_the_highest_level() {
     bola.last_call = None;
     let max = bola.utility.as_ref().map_or(0.0, |utility| utility.max_buffer(0));
     let (level, wait) = bola.decide(&situation(&ladder, &slow, (at(1_000), max + 1.5), 0));
-    assert_eq!(level, Some(Wish(0)));
+    assert_eq!(level, Some(SwitchRequest(0)));
     assert!((wait.as_secs_f64() - 1.5).abs() < 1e-6, "{wait}");
     bola.placeholder = 1.0;
     bola.last_call = None;
@@ -135,7 +135,7 @@ fn too_much_buffer_waits_except_at_the_highest_level() {
     let fast = throughput(50_000);
     let mut top = steady(&ladder, &fast, 6.0);
     let (level, wait) = top.decide(&situation(&ladder, &fast, (at(1_000), 80.0), 4));
-    assert_eq!((level, wait), (Some(Wish(4)), Duration::ZERO));
+    assert_eq!((level, wait), (Some(SwitchRequest(4)), Duration::ZERO));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 mod requests;
 
-pub use requests::Told;
+pub use requests::Status;
 
 use super::config::LinkConfig;
 use super::packet::LinkRegistry;
@@ -24,18 +24,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What a link's thread is asked for.
 #[derive(Debug)]
-pub enum What {
+pub enum Request {
     /// What happened so far.
-    Tell,
+    Status,
     /// To make the path another one, with the links that differ.
     Change(Box<(PathSpec, Vec<Option<Link>>)>),
 }
 
 /// What it did.
 #[derive(Debug)]
-pub enum Done {
+pub enum Response {
     /// What happened so far.
-    Told(Told),
+    Status(Status),
     /// The path is the other one since then.
     Changed(Instant),
     /// It stays as it is.
@@ -44,18 +44,18 @@ pub enum Done {
 
 /// A request, and who waits for the answer.
 #[derive(Debug)]
-pub struct Asked {
+pub struct PendingRequest {
     /// The request.
-    pub what: What,
+    pub what: Request,
     /// Where its answer goes.
-    pub answer: Sender<Done>,
+    pub answer: Sender<Response>,
 }
 
 /// The relay's side: what is asked. The socket is gone when this is dropped.
 #[derive(Debug)]
 pub struct Control {
     // Before the server: a thread that waits for an answer hears that there is none.
-    requests: Receiver<Asked>,
+    requests: Receiver<PendingRequest>,
     /// Something is asked.
     asked: Arc<Bell>,
     /// Serves until it is dropped.
@@ -81,7 +81,7 @@ impl Control {
         let bell = Arc::clone(&asked);
         let mut ask = move |what| {
             let (answer, answered) = channel();
-            sender.send(Asked { what, answer }).ok()?;
+            sender.send(PendingRequest { what, answer }).ok()?;
             bell.ring();
             answered.recv().ok()
         };
@@ -93,7 +93,7 @@ impl Control {
     }
 
     /// What is asked now.
-    pub fn asked(&self) -> Option<Asked> {
+    pub fn asked(&self) -> Option<PendingRequest> {
         let asked = self.requests.try_recv().ok()?;
         self.asked.still();
         Some(asked)

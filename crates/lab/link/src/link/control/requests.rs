@@ -2,8 +2,8 @@
 //!
 //! Sans-IO but for files: those of capacities are read here, and the list of changes is written.
 
-use super::{Done, What};
-use crate::document::{self, Slip};
+use super::{Request, Response};
+use crate::document::{self, PathError};
 use crate::link::packet::LinkRegistry;
 use crate::link::path::LivePath;
 use gameway_experiment::build::{capacities, changed_links, check_change};
@@ -39,16 +39,16 @@ enum Now {
 
 /// What a link did so far, and what its own bottleneck is like now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Told {
+pub struct Status {
     now_ns: i64,
     capacity_bps: u64,
-    queue: QueueTold,
-    waited: WaitTold,
-    flows: Vec<FlowTold>,
+    queue: QueueStatus,
+    waited: WaitStatus,
+    flows: Vec<FlowStatus>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct QueueTold {
+struct QueueStatus {
     bytes: u64,
     /// How long the packet has waited that came first.
     delay_ns: i64,
@@ -56,14 +56,14 @@ struct QueueTold {
 
 /// Of the packets that left the queue since somebody asked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct WaitTold {
+struct WaitStatus {
     packets: u64,
     mean_ns: i64,
     max_ns: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct FlowTold {
+struct FlowStatus {
     name: String,
     sent_bytes: u64,
     arrived_bytes: u64,
@@ -71,13 +71,13 @@ struct FlowTold {
     lost_packets: u64,
 }
 
-impl Told {
+impl Status {
     /// Of a path that was brought to `now`.
     pub fn of(path: &mut LivePath, now: Instant) -> Self {
         let (capacity, bytes, waited) = path.bottleneck(now);
         let waits = path.waits();
         let mean_ns = waits.sum_ns.checked_div(i64::try_from(waits.packets).unwrap_or(i64::MAX));
-        let flows = path.recorder().flow_totals().map(|(name, totals)| FlowTold {
+        let flows = path.recorder().flow_totals().map(|(name, totals)| FlowStatus {
             name: name.to_string(),
             sent_bytes: totals.sent_bytes,
             arrived_bytes: totals.arrived_bytes,
@@ -87,8 +87,8 @@ impl Told {
         Self {
             now_ns: now.as_nanos(),
             capacity_bps: Rate::as_bps(capacity),
-            queue: QueueTold { bytes: bytes.get(), delay_ns: waited.as_nanos() },
-            waited: WaitTold {
+            queue: QueueStatus { bytes: bytes.get(), delay_ns: waited.as_nanos() },
+            waited: WaitStatus {
                 packets: waits.packets,
                 mean_ns: mean_ns.unwrap_or(0),
                 max_ns: waits.max_ns,
@@ -119,15 +119,19 @@ impl Requests {
     }
 
     /// The answer to a line. `ask` has it done by the link; `None` once that has ended.
-    pub fn answer(&mut self, line: &[u8], mut ask: impl FnMut(What) -> Option<Done>) -> Value {
+    pub fn answer(
+        &mut self,
+        line: &[u8],
+        mut ask: impl FnMut(Request) -> Option<Response>,
+    ) -> Value {
         let line: Line = match serde_json::from_slice(line) {
             Ok(line) => line,
             Err(error) => return refused(&format!("is no request: {error}")),
         };
         match (line.set, line.tell) {
             (Some(set), None) => self.set(set, ask),
-            (None, Some(Now::Now)) => match ask(What::Tell) {
-                Some(Done::Told(told)) => json!(told),
+            (None, Some(Now::Now)) => match ask(Request::Status) {
+                Some(Response::Status(told)) => json!(told),
                 _ => over(),
             },
             _ => {
@@ -136,14 +140,18 @@ impl Requests {
         }
     }
 
-    fn set(&mut self, set: Map<String, Value>, mut ask: impl FnMut(What) -> Option<Done>) -> Value {
+    fn set(
+        &mut self,
+        set: Map<String, Value>,
+        mut ask: impl FnMut(Request) -> Option<Response>,
+    ) -> Value {
         let (path, links) = match self.wanted(&set) {
             Ok(wanted) => wanted,
-            Err(slip) => return refused(&slip.to_string()),
+            Err(error) => return refused(&error.to_string()),
         };
-        let now = match ask(What::Change(Box::new((path.clone(), links)))) {
-            Some(Done::Changed(now)) => now,
-            Some(Done::Refused(error)) => return refused(&error.to_string()),
+        let now = match ask(Request::Change(Box::new((path.clone(), links)))) {
+            Some(Response::Changed(now)) => now,
+            Some(Response::Refused(error)) => return refused(&error.to_string()),
             _ => return over(),
         };
         self.path = path;
@@ -156,12 +164,12 @@ impl Requests {
     }
 
     /// The path after these settings, checked as that of a new link is, and the links that differ.
-    fn wanted(&self, set: &Map<String, Value>) -> Result<(PathSpec, Vec<Option<Link>>), Slip> {
+    fn wanted(&self, set: &Map<String, Value>) -> Result<(PathSpec, Vec<Option<Link>>), PathError> {
         let mut whole = json!({ "path": document_of(&self.path) });
         for (key, value) in set {
             let keys: Vec<&str> = key.split('.').collect();
             document::set(&mut whole, &keys, value.clone())
-                .map_err(|why| Slip { field: shown(key), why: why.to_owned() })?;
+                .map_err(|why| PathError { field: shown(key), why: why.to_owned() })?;
         }
         let mut document = whole["path"].take();
         without_nulls(&mut document);
@@ -190,13 +198,13 @@ pub fn refused(why: &str) -> Value {
 }
 
 /// Reading what is no plain file might never end.
-fn check_files(path: &PathSpec) -> Result<(), Slip> {
+fn check_files(path: &PathSpec) -> Result<(), PathError> {
     for capacity in capacities(path) {
         if let CapacitySpec::Trace(TraceSpec { trace, .. }) = capacity
             && !trace.is_file()
         {
             let why = format!("\"{}\" names no file", trace.display());
-            return Err(Slip { field: "path.capacity.trace".to_owned(), why });
+            return Err(PathError { field: "path.capacity.trace".to_owned(), why });
         }
     }
     Ok(())

@@ -21,7 +21,8 @@ fn answer(requests: &mut Requests, line: &str) -> (Value, bool) {
     let mut asked = false;
     let answer = requests.answer(line.as_bytes(), |what| {
         asked = true;
-        matches!(what, What::Change(_)).then(|| Done::Changed(Instant::from_nanos(1_000_000_000)))
+        matches!(what, Request::Change(_))
+            .then(|| Response::Changed(Instant::from_nanos(1_000_000_000)))
     });
     (answer, asked)
 }
@@ -133,7 +134,7 @@ fn a_link_that_has_ended_or_refuses_does_not_change() {
     let set = br#"{"set": {"path.base_rtt": "10 ms"}}"#;
     assert_eq!(requests.answer(set, |_| None), json!({ "error": "the link has ended" }));
     let refusal = || RunError::Spec { field: "path.queue".into(), why: "no".into() };
-    let answer = requests.answer(set, |_| Some(Done::Refused(refusal())));
+    let answer = requests.answer(set, |_| Some(Response::Refused(refusal())));
     assert_eq!(answer, json!({ "error": "path.queue: no" }));
     assert_eq!(requests.path, before);
 }
@@ -201,8 +202,8 @@ proptest! {
         let mut requests = requests();
         for line in lines {
             let answer = requests.answer(&line, |what| match what {
-                What::Tell => None,
-                What::Change(_) => Some(Done::Changed(Instant::ZERO)),
+                Request::Status => None,
+                Request::Change(_) => Some(Response::Changed(Instant::ZERO)),
             });
             let is_error = answer["error"].is_string();
             prop_assert!(is_error != answer["path"].is_object(), "{}", answer);

@@ -32,7 +32,7 @@ impl Bench {
     }
 
     /// Waits until something is asked.
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> PendingRequest {
         for _ in 0..10_000 {
             if let Some(asked) = self.0.asked() {
                 return asked;
@@ -45,7 +45,7 @@ impl Bench {
     /// Does what is asked, so many times.
     fn serve(&self, times: usize) {
         for _ in 0..times {
-            self.asked().answer.send(Done::Changed(Instant::ZERO)).expect("someone waits");
+            self.asked().answer.send(Response::Changed(Instant::ZERO)).expect("someone waits");
         }
     }
 }

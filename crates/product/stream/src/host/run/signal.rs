@@ -18,7 +18,7 @@ use std::net::IpAddr;
 const REVOKED: &str = "this device was revoked by the host's owner";
 
 /// A client that is let in.
-pub(super) struct Comer {
+pub(super) struct NewClient {
     /// From where it made its offer.
     pub(super) from: IpAddr,
     /// Where it reached the host for that.
@@ -39,7 +39,7 @@ impl Host {
             match request {
                 SignalingRequest::Offer { from, at, session, device, watches, offer, reply } => {
                     let from = from.ip().to_canonical();
-                    let who = Comer { from, at, name: session, device, watches };
+                    let who = NewClient { from, at, name: session, device, watches };
                     self.on_offer(now, who, &offer, reply);
                 }
                 SignalingRequest::Watching { reply } => reply.accept(self.places()),
@@ -96,8 +96,8 @@ impl Host {
     }
 
     /// A client that is let in comes. One that plays will take the place of the one before, who may be its former self.
-    fn on_offer(&mut self, now: Instant, who: Comer, offer: &str, reply: Reply) {
-        let Comer { from, at, name, device, watches } = who;
+    fn on_offer(&mut self, now: Instant, who: NewClient, offer: &str, reply: Reply) {
+        let NewClient { from, at, name, device, watches } = who;
         if watches && self.watching.count() >= self.config.watchers as usize {
             return reply.refuse(409, self.no_more_watchers());
         }

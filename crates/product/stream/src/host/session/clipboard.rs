@@ -15,7 +15,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What a player wants of the clipboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
+pub enum ClipboardRequest {
     /// Its text.
     Read,
     /// That this text is in it.
@@ -29,7 +29,7 @@ pub(super) struct ClipboardLink {
     channel: Option<u16>,
     assembly: Assembly,
     /// Not looked at yet; the newest counts.
-    wish: Option<Wish>,
+    request: Option<ClipboardRequest>,
     /// A wish was looked at, and its answer has not left.
     is_answering: bool,
     answer: VecDeque<Message>,
@@ -49,9 +49,11 @@ impl ClipboardLink {
 
     fn on_message(&mut self, now: Instant, message: Message) {
         match message {
-            Message::Ask if !self.is_answering => self.wish = Some(Wish::Read),
+            Message::Ask if !self.is_answering => self.request = Some(ClipboardRequest::Read),
             Message::Part(part) => match self.assembly.on_part(&part) {
-                Some(Ok(text)) if !self.is_answering => self.wish = Some(Wish::Give(text)),
+                Some(Ok(text)) if !self.is_answering => {
+                    self.request = Some(ClipboardRequest::Give(text))
+                }
                 Some(Err(outcome)) if !self.is_answering => {
                     self.is_answering = true;
                     self.answer(now, [Message::Outcome(outcome)]);
@@ -76,10 +78,10 @@ impl ClipboardLink {
 
 impl Session {
     /// What the player wants of the clipboard; to be answered by [`Self::answer_clipboard`].
-    pub fn poll_wish(&mut self) -> Option<Wish> {
-        let wish = self.clipboard.wish.take()?;
+    pub fn poll_clipboard_request(&mut self) -> Option<ClipboardRequest> {
+        let request = self.clipboard.request.take()?;
         self.clipboard.is_answering = true;
-        Some(wish)
+        Some(request)
     }
 
     /// The text that was asked for, or what became of it. Who has asked for nothing is told nothing.

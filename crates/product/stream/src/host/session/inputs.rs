@@ -11,7 +11,7 @@
 
 use super::Session;
 use gameway_input::gamepad::{
-    Answer, Felt, Lack, Message as GamepadMessage, PADS, RUMBLE_CHANNEL, Rumble,
+    Answer, Message as GamepadMessage, Missing, PADS, RUMBLE_CHANNEL, Rumble, RumbleState,
 };
 use gameway_input::{Acknowledgement, Action, Message, Program, gamepad};
 use gameway_units::{Duration, Instant};
@@ -26,15 +26,15 @@ struct RumbleOut {
     /// The page's channel, once it is open.
     channel: Option<u16>,
     /// What was said last of each gamepad, until when that holds, and when the next may be said.
-    said: [Option<(Felt, Instant)>; PADS],
+    said: [Option<(RumbleState, Instant)>; PADS],
 }
 
 impl RumbleOut {
     /// What is to be said now, if anything is.
-    fn take(&mut self, now: Instant, pad: usize, felt: Felt) -> Option<Rumble> {
+    fn take(&mut self, now: Instant, pad: usize, felt: RumbleState) -> Option<Rumble> {
         let (before, next) = match self.said[pad] {
             Some((before, next)) => (before, next),
-            None => (Felt { strength: (0, 0), until: now }, now),
+            None => (RumbleState { strength: (0, 0), until: now }, now),
         };
         // What was said for a time is over after it.
         let before_strength = if before.until <= now { (0, 0) } else { before.strength };
@@ -48,7 +48,7 @@ impl RumbleOut {
         let nanos = ends.saturating_since(now).as_nanos();
         let millis = if strength == (0, 0) { 0 } else { nanos.div_euclid(1_000_000).max(1) as u16 };
         let until = if millis == 0 { now } else { ends };
-        self.said[pad] = Some((Felt { strength, until }, now.saturating_add(MIN_INTERVAL)));
+        self.said[pad] = Some((RumbleState { strength, until }, now.saturating_add(MIN_INTERVAL)));
         let (strong, weak) = strength;
         Some(Rumble { pad, strong, weak, millis })
     }
@@ -60,7 +60,7 @@ pub(super) struct Inputs {
     pub(super) program: Program,
     pub(super) gamepads: gamepad::Program,
     /// What the player is told of gamepads.
-    lack: Lack,
+    missing: Missing,
     rumble: RumbleOut,
 }
 
@@ -100,15 +100,15 @@ impl Session {
     }
 
     /// What the player is told of gamepads from now on.
-    pub fn set_lack(&mut self, lack: Lack) {
-        self.inputs.lack = lack;
+    pub fn set_missing(&mut self, missing: Missing) {
+        self.inputs.missing = missing;
     }
 
     /// What each gamepad is to be felt like, if it is there. To be called again and again.
-    pub fn rumble(&mut self, now: Instant, pads: [Option<Felt>; PADS]) {
+    pub fn rumble(&mut self, now: Instant, pads: [Option<RumbleState>; PADS]) {
         let Some(channel) = self.inputs.rumble.channel else { return };
         for (pad, felt) in pads.into_iter().enumerate() {
-            let felt = felt.unwrap_or(Felt { strength: (0, 0), until: now });
+            let felt = felt.unwrap_or(RumbleState { strength: (0, 0), until: now });
             if let Some(rumble) = self.inputs.rumble.take(now, pad, felt)
                 && self.peer.send_data(now, channel, &rumble.to_bytes()).is_err()
             {
@@ -145,7 +145,7 @@ impl Session {
         } else if let Some(message) = GamepadMessage::parse(message)
             && let Some(message) = self.inputs.gamepads.on_message(now, &message)
         {
-            let answer = Answer { lack: self.inputs.lack, message };
+            let answer = Answer { missing: self.inputs.missing, message };
             // Not sent is lost: the player asks again.
             let _ = self.peer.send_data(now, channel, &answer.to_bytes());
         }
@@ -166,7 +166,11 @@ mod tests {
     }
 
     /// What is said of a gamepad that is asked about each millisecond.
-    fn said(out: &mut RumbleOut, span: std::ops::Range<i64>, felt: Felt) -> Vec<(i64, u16, u16)> {
+    fn said(
+        out: &mut RumbleOut,
+        span: std::ops::Range<i64>,
+        felt: RumbleState,
+    ) -> Vec<(i64, u16, u16)> {
         let take =
             |millis| out.take(at(millis), 1, felt).map(|one| (millis, one.strong, one.millis));
         span.filter_map(take).collect()
@@ -175,8 +179,8 @@ mod tests {
     #[test]
     fn a_rumble_is_said_once_with_its_length_and_a_stop_at_once() {
         let mut out = RumbleOut::default();
-        let silent = Felt { strength: (0, 0), until: Instant::MAX };
-        let strong = Felt { strength: (9, 1), until: at(700) };
+        let silent = RumbleState { strength: (0, 0), until: Instant::MAX };
+        let strong = RumbleState { strength: (9, 1), until: at(700) };
         assert_eq!(said(&mut out, 0..100, silent), []);
         assert_eq!(said(&mut out, 100..300, strong), [(100, 9, 600)]);
         assert_eq!(said(&mut out, 300..400, silent), [(300, 0, 0)]);
@@ -189,7 +193,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_said_again_in_time() {
         let mut out = RumbleOut::default();
-        let endless = Felt { strength: (9, 0), until: Instant::MAX };
+        let endless = RumbleState { strength: (9, 0), until: Instant::MAX };
         let times: Vec<i64> = said(&mut out, 0..2_000, endless).iter().map(|one| one.0).collect();
         assert_eq!(times, [0, 751, 1_502]);
     }
@@ -199,7 +203,7 @@ mod tests {
         let mut out = RumbleOut::default();
         let mut told = Vec::new();
         for millis in 0..50 {
-            let felt = Felt { strength: (millis as u16 + 1, 0), until: at(5_000) };
+            let felt = RumbleState { strength: (millis as u16 + 1, 0), until: at(5_000) };
             told.extend(out.take(at(millis), 0, felt).map(|one| (millis, one.strong, one.millis)));
         }
         assert_eq!(told, [(0, 1, 1_000), (20, 21, 1_000), (40, 41, 1_000)]);

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 /// What was heard of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct DecodedSound {
     /// The packet's time stamp and when it arrived; `None` for what stands in its place.
     pub(super) packet: Option<(u32, Instant)>,
     /// When its samples were there.
@@ -28,13 +28,13 @@ pub(super) struct Heard {
 
 /// The thread, and its two ends.
 #[derive(Debug)]
-pub(super) struct Hearing {
+pub(super) struct SoundDecoding {
     jobs: Option<mpsc::Sender<Play>>,
-    heard: WakeReceiver<Heard>,
+    heard: WakeReceiver<DecodedSound>,
     worker: Option<JoinHandle<ThreadTime>>,
 }
 
-impl Hearing {
+impl SoundDecoding {
     /// Starts it; without a decoder in this build, packets are counted only.
     pub(super) fn start(clock: Clock) -> Result<Self, StreamError> {
         let (sender, heard) = waking().map_err(system("no wake-up"))?;
@@ -55,12 +55,12 @@ impl Hearing {
     }
 
     /// What was heard next, if anything.
-    pub(super) fn take(&self) -> Option<Heard> {
+    pub(super) fn take(&self) -> Option<DecodedSound> {
         self.heard.take()
     }
 
     /// What rings when there is something; hush it before taking.
-    pub(super) fn bell(&self) -> &WakeReceiver<Heard> {
+    pub(super) fn bell(&self) -> &WakeReceiver<DecodedSound> {
         &self.heard
     }
 
@@ -71,7 +71,7 @@ impl Hearing {
     }
 }
 
-struct Ear {
+struct SoundDecoder {
     decoder: Box<dyn AudioDecoder>,
     detector: OnsetDetector,
     clock: Clock,
@@ -79,8 +79,8 @@ struct Ear {
     follows: Option<u32>,
 }
 
-impl Ear {
-    fn hear(&mut self, play: &Play) -> Heard {
+impl SoundDecoder {
+    fn hear(&mut self, play: &Play) -> DecodedSound {
         let (packet, payload) = match play {
             Play::Packet(packet) => {
                 (Some((packet.timestamp, packet.arrived)), Some(&packet.payload))
@@ -109,7 +109,7 @@ impl Ear {
         };
         let peak = samples.iter().map(|sample| sample.unsigned_abs()).max().unwrap_or(0);
         let onset = onset.map(|at| Duration::from_secs(at as i64) / i64::from(SAMPLE_RATE));
-        Heard { packet, at, onset, peak, failed }
+        DecodedSound { packet, at, onset, peak, failed }
     }
 }
 
@@ -117,13 +117,13 @@ impl Ear {
 fn spawn(
     decoder: Box<dyn AudioDecoder>,
     jobs: Receiver<Play>,
-    sender: WakeSender<Heard>,
+    sender: WakeSender<DecodedSound>,
     clock: Clock,
 ) -> Result<JoinHandle<ThreadTime>, StreamError> {
     let work = move || {
         let meter = Meter::new("sound");
         let detector = OnsetDetector::default();
-        let mut ear = Ear { decoder, detector, clock, follows: None };
+        let mut ear = SoundDecoder { decoder, detector, clock, follows: None };
         for play in jobs {
             if !sender.send(ear.hear(&play)) {
                 break;

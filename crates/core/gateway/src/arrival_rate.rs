@@ -8,11 +8,11 @@ const MAX_PERIODS: usize = 128;
 
 /// What came in the last periods.
 #[derive(Debug, Clone, Default)]
-pub struct Came {
+pub struct ArrivalRate {
     periods: VecDeque<(Instant, Bytes)>,
 }
 
-impl Came {
+impl ArrivalRate {
     /// A period has ended.
     pub fn on_period(&mut self, now: Instant, bytes: Bytes) {
         if self.periods.len() >= MAX_PERIODS {
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_of_whole_periods() {
-        let mut came = Came::default();
+        let mut came = ArrivalRate::default();
         assert!(came.rate(Instant::ZERO, Duration::from_millis(50)) < 1e-9);
         for period in 1..=300 {
             let now = Instant::ZERO + Duration::from_millis(20 * period);

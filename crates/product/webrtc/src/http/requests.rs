@@ -13,15 +13,15 @@ const NAME_BYTES: usize = 64;
 
 /// Who makes an offer: from where, where it reached this port, which device it is, if it is one, and whether it watches beside the client that
 /// plays.
-pub(super) struct Comer {
+pub(super) struct OfferOrigin {
     pub(super) from: SocketAddr,
     pub(super) at: Option<(String, u16)>,
     pub(super) device: Option<DeviceId>,
     pub(super) watches: bool,
 }
 
-pub(super) async fn offer(shared: &Shared, who: Comer, body: Incoming) -> Answer {
-    let Comer { from, at, device, watches } = who;
+pub(super) async fn offer(shared: &Shared, who: OfferOrigin, body: Incoming) -> Answer {
+    let OfferOrigin { from, at, device, watches } = who;
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
         return refuse(413, format!("an offer has at most {MAX_BODY} bytes"));
     };
@@ -56,7 +56,7 @@ pub(super) async fn end(shared: &Shared, session: String) -> Answer {
 }
 
 #[derive(serde::Serialize)]
-struct Told {
+struct HostState {
     #[serde(flatten)]
     places: Places,
     #[serde(rename = "iceServers")]
@@ -68,7 +68,7 @@ pub(super) async fn watching(shared: &Shared) -> Answer {
     match ask(shared, |reply| SignalingRequest::Watching { reply }).await {
         Ok(places) => {
             let servers = shared.servers.told(super::access::since_1970());
-            let told = serde_json::json!(Told { places, servers });
+            let told = serde_json::json!(HostState { places, servers });
             respond(200, "application/json", told.to_string())
         }
         Err((status, reason)) => refuse(status, reason),

@@ -1,7 +1,7 @@
 //! What is told of games: by the control socket, and in a terminal.
 
-use super::{By, Games, Listed};
-use gameway_gateway::classifier::{Asked, Bound, Direction, Missing};
+use super::{By, Games, ListedFlow};
+use gameway_gateway::classifier::{Bound, Criterion, Direction, Missing};
 use gameway_path::{Header, Protocol, Traffic};
 use gameway_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ const MAX_TOLD: usize = 20;
 
 /// What is so at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct GamesTold {
+pub struct GamesStatus {
     /// The games.
     pub found: Vec<Game>,
     /// Games beyond these.
@@ -82,7 +82,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    fn of(asked: &Asked) -> Self {
+    fn of(asked: &Criterion) -> Self {
         let bound = match asked.bound {
             Bound::AtLeast => "at least",
             Bound::Above => "above",
@@ -120,8 +120,8 @@ fn digits(figure: f64) -> String {
 impl Games {
     /// What is so now.
     #[must_use]
-    pub fn told(&self, now: Instant) -> GamesTold {
-        let mut told = GamesTold { quiet: self.quiet.len(), ..GamesTold::default() };
+    pub fn told(&self, now: Instant) -> GamesStatus {
+        let mut told = GamesStatus { quiet: self.quiet.len(), ..GamesStatus::default() };
         for (header, listed) in &self.listed {
             match listed.by {
                 By::NoRule => told.overruled += 1,
@@ -140,7 +140,7 @@ impl Games {
         told
     }
 
-    fn game(&self, now: Instant, header: &Header, listed: &Listed) -> Game {
+    fn game(&self, now: Instant, header: &Header, listed: &ListedFlow) -> Game {
         let (by, name) = match &listed.by {
             By::Rule(name) => (Basis::Rule, Some(name.clone())),
             By::Dscp(dscp) => (Basis::Dscp, Some(dscp.to_string())),
@@ -166,7 +166,7 @@ fn is_there(now: Instant, seen: Instant) -> bool {
     now.saturating_since(seen) < super::SILENT_OTHER
 }
 
-impl GamesTold {
+impl GamesStatus {
     fn count(&mut self, missing: Missing) {
         self.others += 1;
         for name in missing.names() {
@@ -261,13 +261,13 @@ mod tests {
 
     #[test]
     fn a_terminal_shows_by_what_each_is_a_game() {
-        let told = GamesTold {
+        let told = GamesStatus {
             found: vec![game("tv", Basis::Rule), game("ef", Basis::Dscp)],
             more: 3,
             others: 9,
             lacking: BTreeMap::from([("frames".to_owned(), 2), ("rate".to_owned(), 8)]),
             overruled: 1,
-            ..GamesTold::default()
+            ..GamesStatus::default()
         };
         let expected = "
 games                       5
@@ -280,7 +280,7 @@ no games over UDP           9, lacking rate (8), frames (2)
 not judged yet, by hand     0, 1; 0 told of in samples
 ";
         assert_eq!(told.shown(), expected);
-        assert_eq!(GamesTold::default().shown(), "");
+        assert_eq!(GamesStatus::default().shown(), "");
     }
 
     proptest! {
@@ -288,7 +288,7 @@ not judged yet, by hand     0, 1; 0 told of in samples
         fn no_word_can_steer_the_terminal(text in any::<String>()) {
             let lacking = BTreeMap::from([(text.clone(), 1)]);
             let found = vec![game(&text, Basis::Rule), game(&text, Basis::Dscp)];
-            let shown = GamesTold { found, lacking, ..GamesTold::default() }.shown();
+            let shown = GamesStatus { found, lacking, ..GamesStatus::default() }.shown();
             prop_assert!(shown.chars().all(|one| one == '\n' || !one.is_control()), "{:?}", shown);
         }
     }

@@ -15,13 +15,13 @@ struct Inner {
 
 /// The showing end.
 #[derive(Debug, Clone, Default)]
-pub struct Shown(Arc<Inner>);
+pub struct PictureFeed(Arc<Inner>);
 
 /// The end of one watcher: a source of pictures. Black before the first one.
 #[derive(Debug)]
-pub struct Seen(Arc<Inner>);
+pub struct FeedSource(Arc<Inner>);
 
-impl Shown {
+impl PictureFeed {
     /// Shows a picture to those who watch, if there are any.
     pub fn show(&self, picture: &Picture) {
         if self.0.watchers.load(Ordering::Relaxed) == 0 {
@@ -36,19 +36,19 @@ impl Shown {
 
     /// What one more watcher sees; it watches until this is dropped.
     #[must_use]
-    pub fn watch(&self) -> Seen {
+    pub fn watch(&self) -> FeedSource {
         self.0.watchers.fetch_add(1, Ordering::Relaxed);
-        Seen(Arc::clone(&self.0))
+        FeedSource(Arc::clone(&self.0))
     }
 }
 
-impl Drop for Seen {
+impl Drop for FeedSource {
     fn drop(&mut self) {
         self.0.watchers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl FrameSource for Seen {
+impl FrameSource for FeedSource {
     fn next(&mut self, _: Instant, _: u64, picture: &mut Picture) -> Result<(), CaptureError> {
         let newest = self.0.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(newest) = &*newest {
@@ -69,7 +69,7 @@ mod tests {
         picture
     }
 
-    fn seen(watcher: &mut Seen) -> Picture {
+    fn seen(watcher: &mut FeedSource) -> Picture {
         let mut picture = grey(0);
         watcher.next(Instant::ZERO, 0, &mut picture).expect("a picture");
         picture
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn each_watcher_sees_the_newest_picture_and_nothing_is_kept_for_nobody() {
-        let shown = Shown::default();
+        let shown = PictureFeed::default();
         shown.show(&grey(10));
         let mut watcher = shown.watch();
         assert_eq!(seen(&mut watcher), grey(0), "nothing was shown since somebody watches");
