@@ -2,7 +2,7 @@
 //!
 //! A gateway declares its options once, as the fields of its configuration ([`gameway_units::declared`]).
 
-use crate::algorithm::GatewayAlgorithm;
+use crate::GatewayAlgorithm;
 use crate::{BothConfig, Gateway, ShapeConfig, WindowsConfig, sap_law, voap};
 use gameway_units::declared::{Catalogue, Description, Entry, OptionError, Options};
 

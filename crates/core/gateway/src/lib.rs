@@ -19,7 +19,6 @@
 //! assert!(gateway.next_deadline() > due);
 //! ```
 
-mod algorithm;
 mod arrival_rate;
 #[cfg(test)]
 mod by_hand;
@@ -46,7 +45,6 @@ mod voap;
 mod way_out;
 mod ways;
 
-pub use algorithm::GatewayAlgorithm;
 pub use catalogue::Gateways;
 pub use direction::{Direction, Limit, Shift};
 pub use flows::FlowTable;
@@ -62,6 +60,7 @@ pub use voap::{Control, Fairness, Leftover, Newcomers, Step, Voap, VoapConfig};
 pub use gameway_path::Passage;
 
 use gameway_path::Header;
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// A packet as it passes.
@@ -173,4 +172,10 @@ pub trait Gateway {
 
     /// Tells what it knows, in an order that depends on nothing but what it has seen.
     fn observe(&self, log: &mut dyn FnMut(Observation));
+}
+
+/// A gateway that a file can name, by its configuration.
+pub trait GatewayAlgorithm: Configuration {
+    /// A gateway that has seen nothing yet.
+    fn build(self) -> Box<dyn Gateway>;
 }

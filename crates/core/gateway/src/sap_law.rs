@@ -16,7 +16,7 @@
 //! | a flow of the last two periods counts | one with an RTT near the period would come and go |
 //! | the window counts payload, the rate bytes on the wire | as published; a window 4 % too large |
 
-use crate::algorithm::GatewayAlgorithm;
+use crate::GatewayAlgorithm;
 use crate::flows::FlowTable;
 use crate::{Direction, Gateway, Limit, Observation, Packet, Passage};
 use gameway_path::Protocol;

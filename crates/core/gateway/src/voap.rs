@@ -43,7 +43,7 @@
 //! | `memory` | the estimate is the largest of so long, not of one period | BBR lets its window down to 4 segments for 200 ms every 10 s (draft-ietf-ccwg-bbr, ProbeRTT): as printed it loses its share, and needs seconds to get it back |
 //! | `fairness = "rates"` | the share is a rate: windows are compared divided by their flows' RTTs | equal windows are unequal rates |
 
-use crate::algorithm::GatewayAlgorithm;
+use crate::GatewayAlgorithm;
 use crate::flows::FlowTable;
 use crate::{Direction, Gateway, Limit, Observation, Packet, Passage};
 use gameway_units::declared::{Configuration, OptionError, on_off};

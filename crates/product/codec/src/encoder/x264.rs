@@ -18,8 +18,10 @@
 //! | least VBV | 4 kilobit | a picture of skipped macroblocks and its header; libx264 counts whole kilobits |
 //! | most VBV | 20 000 kilobit | 1.2 Gb/s at 60 frames/s: beyond level 6.2, keeps integers in range |
 
-use super::finer::offsets;
-use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder, check_size};
+use super::{
+    EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder, check_size,
+    quantizer_offsets,
+};
 use crate::Picture;
 use crate::sys::x264::{Encoder, RateSettings, Settings};
 use gameway_media::MAX_BACK;
@@ -54,7 +56,7 @@ impl X264 {
             rate: rate_settings(share, config.frames_per_second),
         };
         config.check_frame_rate(NAME)?;
-        let encoder = Encoder::open(settings, offsets(config.size));
+        let encoder = Encoder::open(settings, quantizer_offsets(config.size));
         let encoder = encoder.ok_or_else(|| config.refused(NAME, "libx264 refused it"))?;
         Ok(Self { encoder, calibrator: Calibrator::default(), settings })
     }

@@ -26,8 +26,10 @@
 //! | room under the budget | 0.9 | measured: the mean of a second is 0.99 of the rate, the largest of 360 frames 1.44 of its budget (`tests/all/h265.rs`) |
 //! | correction | -30 % to +30 % | a whole quantizer is 12 % |
 
-use super::finer::offsets;
-use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder, check_size};
+use super::{
+    EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder, check_size,
+    quantizer_offsets,
+};
 use crate::Picture;
 use crate::sys::x265::{Encoder, Settings};
 use gameway_media::rate_control::{Debt, bytes_per_frame};
@@ -59,7 +61,7 @@ impl X265 {
     pub fn new(config: EncoderConfig) -> Result<Self, EncoderError> {
         let settings = Settings { size: config.size, frames_per_second: config.frames_per_second };
         config.check_frame_rate(NAME)?;
-        let encoder = Encoder::open(settings, offsets(config.size));
+        let encoder = Encoder::open(settings, quantizer_offsets(config.size));
         let encoder = encoder.ok_or_else(|| config.refused(NAME, "libx265 refused it"))?;
         let pixels = config.size.luma() as f64;
         let complexity = [KEY_COMPLEXITY * pixels, COMPLEXITY * pixels];
