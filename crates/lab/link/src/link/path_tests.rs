@@ -29,10 +29,15 @@ pub(super) fn bench(path: &str) -> Bench {
 }
 
 pub(super) fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
-    bench_knowing(path, flows, LinkRegistry::standard())
+    bench_knowing(path, flows, LinkRegistry::standard(), &RecordSpec::default())
 }
 
-fn bench_knowing(path: &str, flows: Vec<FlowConfig>, registry: LinkRegistry) -> Bench {
+fn bench_knowing(
+    path: &str,
+    flows: Vec<FlowConfig>,
+    registry: LinkRegistry,
+    record: &RecordSpec,
+) -> Bench {
     let spec: PathSpec = path.parse().expect("it is a path");
     let registry = Arc::new(registry);
     check::check_path(registry.known(), &spec).expect("it can be built");
@@ -40,7 +45,7 @@ fn bench_knowing(path: &str, flows: Vec<FlowConfig>, registry: LinkRegistry) -> 
     let (sink, events) = channel();
     let names: Vec<Name> = flows.names().collect();
     let links = Routes::new(&spec).names();
-    let recorder = Recorder::new(Box::new(sink), names, links, END, &RecordSpec::default());
+    let recorder = Recorder::new(Box::new(sink), names, links, END, record);
     let run = (7, END - Instant::ZERO);
     let path = LivePath::new(&spec, run, &flows, recorder, registry).expect("a path");
     Bench { path, flows, arrived: Vec::new(), events }
@@ -135,6 +140,27 @@ fn a_full_queue_drops_and_its_slots_are_free_again() {
     assert_eq!(bench.advance(1_000 * MILLI).len(), 11);
 }
 
+#[test]
+fn a_sink_hears_what_becomes_of_each_packet_where_that_is_asked_for() {
+    let packets: RecordSpec = serde_json::from_str(r#"{"packets": true}"#).expect("it is one");
+    let flow: FlowConfig =
+        serde_json::from_str(r#"{"name": "game", "address": "10.77.0.1"}"#).expect("it is a flow");
+    for (record, told) in [(RecordSpec::default(), 0), (packets, 20)] {
+        let mut bench = bench_knowing(PLAIN, vec![flow.clone()], LinkRegistry::standard(), &record);
+        for _ in 0..20 {
+            bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+        }
+        assert_eq!(bench.advance(400 * MILLI).len(), 11);
+        let fates = bench.events.try_iter().filter_map(|event| match event {
+            RunEvent::Packet(record) => Some(record.fate.to_string()),
+            _ => None,
+        });
+        let fates: Vec<String> = fates.collect();
+        let dropped = fates.iter().filter(|fate| *fate == "dropped").count();
+        assert_eq!((fates.len(), dropped), (told, if told > 0 { 9 } else { 0 }));
+    }
+}
+
 /// A queue of somebody else's: one packet waits, whatever a path says.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 struct OneWaits {}
@@ -163,7 +189,7 @@ fn a_queue_that_is_not_of_this_repository_is_built_and_named_in_a_change() {
     let spec: PathSpec = path.parse().expect("it is a path");
     assert!(check::check_path(LinkRegistry::standard().known(), &spec).is_err(), "nobody knows it");
     let registry = LinkRegistry::standard().with_queue::<OneWaits>();
-    let mut bench = bench_knowing(&path, Vec::new(), registry);
+    let mut bench = bench_knowing(&path, Vec::new(), registry, &RecordSpec::default());
     let mut send_five = |now: i64| {
         for _ in 0..5 {
             bench.send(now, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
