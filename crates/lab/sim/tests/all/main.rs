@@ -20,6 +20,8 @@ mod oracle;
 #[cfg(feature = "parquet")]
 mod own_controller;
 #[cfg(feature = "parquet")]
+mod own_gateway;
+#[cfg(feature = "parquet")]
 mod own_queue;
 #[cfg(feature = "parquet")]
 mod own_tcp;

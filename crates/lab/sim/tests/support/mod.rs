@@ -307,11 +307,11 @@ pub fn fixed(bitrate: &str) -> Value {
     json!({ "kind": "fixed", "bitrate": bitrate })
 }
 
-/// The first block of Rust in a page has three lines or more, each of which stands in the source.
+/// The blocks of Rust in a page have three lines or more, each of which stands in the source.
 pub fn assert_page_shows(page: &str, source: &str) {
-    let block = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut lines = 0;
-    for line in block.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    for line in blocks.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty()) {
         assert!(source.contains(line), "{line}");
         lines += 1;
     }
