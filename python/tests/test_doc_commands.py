@@ -103,6 +103,8 @@ NAMED = (
           "test_live_drawing.py::test_pictures_are_captured_when_they_are_drawn"),
     Named(r"cargo (build --release -p gameway-stream|install --path crates/product/stream) .*",
           "builds for minutes; crates/product/stream/tests/all/programs.rs runs what it builds"),
+    Named(r"cargo run --release -p gameway-stream --example own_host .*",
+          "runs until it is ended; has a test beside it, part of `make test`"),
     Named(r"cargo build --release -p gameway-link",
           "builds for minutes; what it builds is run by crates/lab/link/tests/program.rs"),
     Named(r"cargo build --release -p gameway-router", "builds for minutes",

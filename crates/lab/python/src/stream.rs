@@ -1,6 +1,7 @@
 //! Host and client of a live stream with Python's global lock released.
 
 use crate::host_config;
+use gameway_control::Controllers;
 use gameway_events::{Files, ResultTables, Sink, SinkError};
 use gameway_experiment::spec::StreamSpec;
 use gameway_runtime::clock;
@@ -98,7 +99,7 @@ pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyR
         };
         let files = config.keep_interval.map_or(Files::Whole, |_| Files::Pieces);
         sink(folder.as_deref(), |folder| ResultTables::of_host(folder, files))
-            .and_then(|sink| host::run(config, None, sink, &stop, ready))
+            .and_then(|sink| host::run(config, Controllers::standard(), None, sink, &stop, ready))
             .map_err(|error| failed(&error))
     })?;
     let all = json!({
@@ -148,13 +149,13 @@ const NAMES: Names = Names {
 /// The command of a host with these arguments; gives its exit code.
 #[pyfunction]
 pub fn host_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
-    python.detach(|| command::host(NAMES, words))
+    python.detach(|| command::host(NAMES, Controllers::standard(), words))
 }
 
 /// The command that plays with these arguments; gives its exit code.
 #[pyfunction]
 pub fn play_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
-    python.detach(|| command::play(NAMES, words))
+    python.detach(|| command::play(NAMES, Controllers::standard(), words))
 }
 
 /// The command of a client with these arguments; gives its exit code.

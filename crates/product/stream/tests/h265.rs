@@ -7,6 +7,7 @@
     reason = "a host and a client have threads and sockets"
 )]
 
+use gameway_control::Controllers;
 use gameway_runtime::stop::Stop;
 use gameway_stream::client::ClientReport;
 use gameway_stream::{StreamError, client, host};
@@ -45,7 +46,9 @@ fn each_client_has_the_codec_that_it_asks_for() {
     let (address, stop) = (free_address(), Stop::new());
     let config = serde_json::from_value(host_config(&address)).expect("a host's configuration");
     let asked = stop.clone();
-    let host = thread::spawn(move || host::run(config, None, None, &asked, &mut |_, _| ()));
+    let host = thread::spawn(move || {
+        host::run(config, Controllers::standard(), None, None, &asked, &mut |_, _| ())
+    });
     for codec in ["h265", "h264"] {
         let report = watch(&address, codec).expect("a stay");
         // Four seconds at 30 frames/s, less what it takes to connect and what a busy machine leaves out.

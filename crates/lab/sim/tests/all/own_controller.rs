@@ -1,13 +1,16 @@
 //! The example of a controller of one's own runs, and the page about it shows what is in it.
 
-#[path = "../../examples/own_controller.rs"]
+#[path = "../../examples/own_controller/main.rs"]
 mod example;
 
 use crate::support;
 use gameway_experiment::RunSpec;
 
 const PAGE: &str = include_str!("../../../../../docs/own-controller.md");
-const SOURCE: &str = include_str!("../../examples/own_controller.rs");
+const SOURCES: [&str; 2] = [
+    include_str!("../../examples/own_controller/mine.rs"),
+    include_str!("../../../../product/stream/examples/own_host.rs"),
+];
 
 #[test]
 fn the_example_runs() {
@@ -27,5 +30,5 @@ fn an_option_out_of_bounds_is_refused_by_its_declaration() {
 
 #[test]
 fn the_page_shows_lines_of_the_example() {
-    support::assert_page_shows(PAGE, SOURCE);
+    support::assert_page_shows(PAGE, &SOURCES.concat());
 }

@@ -8,6 +8,7 @@ use super::{state, tell, tell_refusals, tell_threads, token, unit};
 use crate::host::{self, HostReport, Stage};
 use crate::{HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use gameway_control::Controllers;
 use gameway_runtime::stop::Stop;
 use gameway_units::declared::Options;
 use std::ffi::OsString;
@@ -87,31 +88,41 @@ pub(super) fn for_people(command: Command) -> Command {
         .arg(place("settings", "settings", "FILE", further))
 }
 
-/// Streams until the end of its time or until it is asked to stop; `words` are the arguments. Gives the exit code.
-pub fn host(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
-    exit_code(run(names, words))
+/// Streams with one of these controllers until the end of its time or until it is asked to stop; `words` are the arguments. Gives the
+/// exit code.
+pub fn host(
+    names: Names,
+    controllers: Controllers,
+    words: impl IntoIterator<Item = OsString>,
+) -> u8 {
+    exit_code(run(names, controllers, words))
 }
 
-fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
+fn run(
+    names: Names,
+    controllers: Controllers,
+    words: impl IntoIterator<Item = OsString>,
+) -> Result<(), Refusal> {
     let words = Vec::from_iter(words);
     let matches = command(names).no_binary_name(true).try_get_matches_from(&words)?;
-    let config = configured(&matches, SETTINGS)?;
+    let config = configured(&matches, &controllers, SETTINGS)?;
     let captures = matches!(config.source, SourceConfig::X11 { .. } | SourceConfig::Portal);
     unit::print(&matches, names.host, &words, captures)?;
-    serve(names, config, None, &matches, SETTINGS)
+    serve(names, config, controllers, None, &matches, SETTINGS)
 }
 
 /// What these settings and the options for people say of a host.
 pub(super) fn configured(
     matches: &ArgMatches,
+    controllers: &Controllers,
     settings: &[Setting],
 ) -> Result<HostConfig, Refusal> {
     let refused = |error| settings::as_typed(error, settings);
     let mut further = placed(matches, "settings").map_or_else(|| Ok(Options::new()), read)?;
     further.extend(settings::given(matches, settings));
     let mut config = HostConfig::read(&further).map_err(refused)?;
-    config.build_controller().map_err(refused)?;
-    config = config.into_streamed();
+    config.build_controller(controllers).map_err(refused)?;
+    config = config.into_streamed(controllers);
     config.token = token::given(placed(matches, "token"))?.map_or_else(token::new, Ok)?;
     config.devices = state::devices();
     config.screen_permission = state::screen_permission();
@@ -137,6 +148,7 @@ fn read(file: &Path) -> Result<Options, Refusal> {
 pub(super) fn serve(
     names: Names,
     mut config: HostConfig,
+    controllers: Controllers,
     stage: Option<Stage>,
     matches: &ArgMatches,
     settings: &[Setting],
@@ -148,7 +160,7 @@ pub(super) fn serve(
     let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
     // Whoever reads the journal, today or in a year, could play; codes for new devices, which are there, are good for two minutes.
     let token = (!unit::is_logged()).then(|| config.token.clone());
-    let report = host::run(config, stage, sink, &stop, &mut |refusals, addresses| {
+    let report = host::run(config, controllers, stage, sink, &stop, &mut |refusals, addresses| {
         tell_refusals(&refusals);
         let told = links(&addresses, names, https, token.as_deref());
         told.iter().for_each(|line| tell(line));
@@ -251,6 +263,7 @@ fn primary() -> Vec<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gameway_control::FixedOptions;
     use gameway_webrtc::Fingerprint;
 
     #[test]
@@ -295,6 +308,19 @@ mod tests {
     }
 
     #[test]
+    fn who_calls_the_command_says_which_controllers_there_are() {
+        let run_with = |controller: &str, known: Controllers| {
+            let words = ["--listen=127.0.0.1:0", "--no-audio", "--duration=10ms", "--controller"];
+            let words = words.into_iter().chain([controller]).map(OsString::from);
+            run(Names::PROGRAMS, known, words).map_err(|refusal| refusal.told)
+        };
+        let alone = || Controllers::default().with::<FixedOptions>();
+        assert_eq!(run_with("fixed", alone()), Ok(()));
+        let told = "error: --controller: unknown controller \"pudica\"; known are fixed";
+        assert_eq!(run_with("pudica", alone()), Err(told.to_owned()));
+    }
+
+    #[test]
     fn a_slip_is_told_as_it_was_typed() {
         for (typed, told) in [
             ("--listen x", "error: --listen: \"x\" has no address \"x\""),
@@ -326,7 +352,8 @@ mod tests {
             let (option, _) = typed.split_once(' ').expect("an option");
             let words = words.into_iter().filter(|word| !word.starts_with(option));
             let words = words.chain(typed.split(' ').map(str::to_owned)).map(OsString::from);
-            let refusal = run(Names::PROGRAMS, words).expect_err(typed);
+            let known = Controllers::standard();
+            let refusal = run(Names::PROGRAMS, known, words).expect_err(typed);
             assert!(refusal.told.starts_with(told), "{typed}: {}", refusal.told);
             assert_eq!(refusal.code, super::super::FAILED, "{typed}");
         }

@@ -8,6 +8,7 @@ use super::{card, game, host};
 use crate::host::Stage;
 use crate::{HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use gameway_control::Controllers;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -64,12 +65,21 @@ pub(super) fn command(names: Names) -> Command {
         .args(card::arguments())
 }
 
-/// Plays until the program ends, its time is over or it is asked to stop; `words` are the arguments. Gives the exit code.
-pub fn play(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
-    exit_code(run(names, words))
+/// Plays with one of these controllers until the program ends, its time is over or it is asked to stop; `words` are the arguments.
+/// Gives the exit code.
+pub fn play(
+    names: Names,
+    controllers: Controllers,
+    words: impl IntoIterator<Item = OsString>,
+) -> u8 {
+    exit_code(run(names, controllers, words))
 }
 
-fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
+fn run(
+    names: Names,
+    controllers: Controllers,
+    words: impl IntoIterator<Item = OsString>,
+) -> Result<(), Refusal> {
     let words = Vec::from_iter(words);
     let matches = command(names).no_binary_name(true).try_get_matches_from(&words)?;
     if card::is_window(&matches) {
@@ -82,7 +92,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
         ));
     }
     let mut settings = own_settings();
-    let mut config = host::configured(&matches, &settings)?;
+    let mut config = host::configured(&matches, &controllers, &settings)?;
     config.input = true;
     config.stamped = false;
     unit::print(&matches, names.play, &words, matches.contains_id("screen"))?;
@@ -91,7 +101,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
         None => staged(&mut config, names, &matches)?,
     };
     settings.extend_from_slice(SCREEN);
-    host::serve(names, config, stage, &matches, &settings)
+    host::serve(names, config, controllers, stage, &matches, &settings)
 }
 
 /// Sets what is played; the stage, if it is a program.
@@ -181,7 +191,8 @@ mod tests {
             ),
         ] {
             let words = ["--no-audio", "--duration=10ms"].into_iter().chain(typed.split(' '));
-            let refusal = run(Names::PROGRAMS, words.map(OsString::from)).expect_err(typed);
+            let (known, words) = (Controllers::standard(), words.map(OsString::from));
+            let refusal = run(Names::PROGRAMS, known, words).expect_err(typed);
             assert!(refusal.told.starts_with(told), "{typed}: {}", refusal.told);
             assert_eq!(refusal.code, super::super::FAILED, "{typed}");
         }

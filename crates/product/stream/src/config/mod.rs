@@ -253,13 +253,16 @@ impl HostConfig {
         })
     }
 
-    /// The controller of a session.
+    /// The controller of a session, one of those that are `known`.
     ///
     /// # Errors
     /// If there is none of that name, or not with these options.
-    pub fn build_controller(&self) -> Result<Box<dyn RateController>, StreamError> {
+    pub fn build_controller(
+        &self,
+        known: &Controllers,
+    ) -> Result<Box<dyn RateController>, StreamError> {
         let (name, options) = self.controller.parts();
-        Controllers::standard()
+        known
             .build(name, &options, self.limits()?)
             .map_err(|error| StreamError::Config { field: "controller", why: error.to_string() })
     }
@@ -361,7 +364,10 @@ mod tests {
     fn a_controller_has_options_or_is_refused_by_name() {
         let build = |controller: serde_json::Value| {
             let config = read(json!({ "controller": controller })).expect("settings");
-            config.build_controller().map(drop).map_err(|error| error.to_string())
+            config
+                .build_controller(&Controllers::standard())
+                .map(drop)
+                .map_err(|error| error.to_string())
         };
         assert_eq!(build(json!("gcc")), Ok(()));
         assert_eq!(build(json!({ "kind": "pudica", "reduce_on_loss": "on" })), Ok(()));

@@ -16,7 +16,7 @@ impl HostConfig {
     /// The controller as people stream with it, if it is chosen by its name alone: with [`GUARD`], [`RECOVERY`] and
     /// [`PACING`], if it has them.
     #[must_use]
-    pub(crate) fn into_streamed(mut self) -> Self {
+    pub(crate) fn into_streamed(mut self, known: &Controllers) -> Self {
         let ControllerConfig::Name(kind) = self.controller.clone() else { return self };
         let switched = [GUARD, RECOVERY[0], RECOVERY[1]].map(|name| (name, "on".into()));
         for (name, value) in switched.into_iter().chain([(PACING.0, PACING.1.into())]) {
@@ -24,7 +24,7 @@ impl HostConfig {
             options.insert(name.to_owned(), value);
             let with = ControllerConfig::Options { kind: kind.clone(), options };
             let before = std::mem::replace(&mut self.controller, with);
-            if self.build_controller().is_err() {
+            if self.build_controller(known).is_err() {
                 self.controller = before;
             }
         }
@@ -35,10 +35,14 @@ impl HostConfig {
     ///
     /// # Errors
     /// If there is none; which there are.
-    pub(crate) fn with_controller(&self, name: &str) -> Result<Self, StreamError> {
+    pub(crate) fn with_controller(
+        &self,
+        known: &Controllers,
+        name: &str,
+    ) -> Result<Self, StreamError> {
         let config = Self { controller: ControllerConfig::named(name), ..self.clone() };
-        config.build_controller()?;
-        Ok(config.into_streamed())
+        config.build_controller(known)?;
+        Ok(config.into_streamed(known))
     }
 
     /// A controller for a stream that has this bitrate already.
@@ -47,16 +51,16 @@ impl HostConfig {
     /// As [`Self::build_controller`].
     pub(crate) fn build_controller_from(
         &self,
+        known: &Controllers,
         bitrate: Rate,
     ) -> Result<Box<dyn RateController>, StreamError> {
         let start_bitrate = bitrate.clamp(self.min_bitrate, self.max_bitrate);
-        Self { start_bitrate, ..self.clone() }.build_controller()
+        Self { start_bitrate, ..self.clone() }.build_controller(known)
     }
 
     /// The controller by name, and those that there are, as a page reads it.
     #[must_use]
-    pub(crate) fn told_controller(&self) -> String {
-        let known = Controllers::standard();
+    pub(crate) fn told_controller(&self, known: &Controllers) -> String {
         let choices: Vec<&str> = known.descriptions().map(|one| one.name).collect();
         let (name, _) = self.controller.parts();
         serde_json::json!({ "controller": name, "choices": choices }).to_string()
@@ -69,13 +73,14 @@ mod tests {
 
     #[test]
     fn a_controller_that_takes_over_begins_at_the_bitrate_that_there_is() {
-        let config = HostConfig::default();
+        let (config, known) = (HostConfig::default(), Controllers::standard());
         for (bitrate, started) in [(7, 7), (0, 1), (900, 40)] {
-            let controller = config.build_controller_from(Rate::from_mbps(bitrate)).expect("built");
+            let controller = config.build_controller_from(&known, Rate::from_mbps(bitrate));
+            let controller = controller.expect("built");
             assert_eq!(controller.target().bitrate, Rate::from_mbps(started));
         }
-        assert!(config.with_controller("oracle").is_err());
-        let told = config.with_controller("gcc").expect("built").told_controller();
+        assert!(config.with_controller(&known, "oracle").is_err());
+        let told = config.with_controller(&known, "gcc").expect("built").told_controller(&known);
         assert!(told.contains(r#""controller":"gcc""#) && told.contains(r#""pudica""#), "{told}");
     }
 
@@ -94,7 +99,7 @@ mod tests {
         ] {
             let mut config =
                 HostConfig { controller: ControllerConfig::named(name), ..HostConfig::default() };
-            config = config.into_streamed();
+            config = config.into_streamed(&Controllers::standard());
             let (kind, given) = config.controller.parts();
             assert_eq!(kind, name);
             assert!(given.keys().eq(options), "{name}: {given:?}");

@@ -25,6 +25,7 @@ use crate::host::wires::Wires;
 use crate::keys::KeyFile;
 use crate::wake::{WakeReceiver, waking};
 use crate::{HostConfig, StreamError};
+use gameway_control::Controllers;
 use gameway_events::Sink;
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::lateness::LatenessSummary;
@@ -61,19 +62,21 @@ pub struct HostReport {
     pub cpu: Vec<ThreadTime>,
 }
 
-/// Serves until the end of its time or until asked to stop, and tells `sink` of it. `ready` is called once clients can come, with what the
-/// machine refused in the way of punctuality, and with the addresses at which the host is reached.
+/// Serves with one of these controllers until the end of its time or until asked to stop, and tells `sink` of it. `ready` is called once
+/// clients can come, with what the machine refused in the way of punctuality, and with the addresses at which the host is reached.
 ///
 /// # Errors
 /// If the configuration cannot be used, an address is taken, or the sink could not keep an event.
 pub fn run(
     config: HostConfig,
+    controllers: Controllers,
     stage: Option<Stage>,
     sink: Option<Box<dyn Sink>>,
     stop: &Stop,
     ready: &mut dyn FnMut(Vec<String>, Vec<SocketAddr>),
 ) -> Result<HostReport, StreamError> {
-    let mut host = Host::new(config, sink)?;
+    refuse(&config, &controllers)?;
+    let mut host = Host::new(config, controllers, sink)?;
     host.stage = stage;
     let mut addresses = reached(host.wires.address(), &host.config.addresses);
     addresses.extend(host.mapping.first(stop));
@@ -85,6 +88,7 @@ pub fn run(
 
 struct Host {
     config: HostConfig,
+    controllers: Controllers,
     clock: Clock,
     end: Instant,
     wires: Wires,
@@ -115,10 +119,11 @@ struct Host {
 }
 
 impl Host {
-    fn new(config: HostConfig, sink: Option<Box<dyn Sink>>) -> Result<Self, StreamError> {
-        // Refused here, not when a client comes.
-        config.build_controller()?;
-        check_token(&config.token).map_err(|why| StreamError::Config { field: "token", why })?;
+    fn new(
+        config: HostConfig,
+        controllers: Controllers,
+        sink: Option<Box<dyn Sink>>,
+    ) -> Result<Self, StreamError> {
         let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);
         let (bell_giver, bell) = waking().map_err(system("no wake-up"))?;
         let signaling = start_signaling(&config, bell_giver)?;
@@ -161,6 +166,7 @@ impl Host {
             refused: 0,
             failures: Failures::default(),
             config,
+            controllers,
         })
     }
 
@@ -429,6 +435,12 @@ impl Host {
             cpu: times,
         })
     }
+}
+
+/// Refuses what a client would find wrong when it comes.
+fn refuse(config: &HostConfig, controllers: &Controllers) -> Result<(), StreamError> {
+    config.build_controller(controllers)?;
+    check_token(&config.token).map_err(|why| StreamError::Config { field: "token", why })
 }
 
 /// Says what the circuit breaker does; gives what the client is told if the stream is over.

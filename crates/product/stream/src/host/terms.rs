@@ -2,7 +2,7 @@
 
 use crate::control::Hello;
 use crate::{HostConfig, StreamError};
-use gameway_control::{FeedbackStyle, RateController};
+use gameway_control::{Controllers, FeedbackStyle, RateController};
 use gameway_media::LadderConfig;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, Recovery, Repair};
 
@@ -57,8 +57,13 @@ impl Terms {
     }
 }
 
-pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Terms, StreamError> {
-    let controller = config.build_controller()?;
+pub(super) fn terms(
+    config: &HostConfig,
+    known: &Controllers,
+    session: u32,
+    audio: bool,
+) -> Result<Terms, StreamError> {
+    let controller = config.build_controller(known)?;
     let frame_interval = config.frame_interval();
     let (style, ecn) = Terms::follow(config, &*controller);
     Ok(Terms {

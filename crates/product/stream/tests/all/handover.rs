@@ -1,6 +1,7 @@
 //! Another controller takes over a stream that runs.
 
 use crate::support::{PLAIN, SECOND, at, world};
+use gameway_control::Controllers;
 use gameway_stream::HostConfig;
 use gameway_testbed::arrives;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ fn the_stream_follows_each_controller_that_takes_over_and_the_client_reports_as_
     for (number, name) in names.iter().enumerate() {
         let now = at(2_000 + 3_000 * number as i64);
         let config = config(name, "native");
-        let controller = config.build_controller().expect("a controller");
+        let controller = config.build_controller(&Controllers::standard()).expect("a controller");
         world.host.set_controller(now, controller, &config);
         world.run_for(SECOND * 3);
         let sender = world.host.sender().expect("it goes on");
@@ -37,7 +38,7 @@ fn reports(style: &str) -> u64 {
     let mut world = world(PLAIN);
     world.run_for(SECOND);
     let config = config("fixed", style);
-    let controller = config.build_controller().expect("a controller");
+    let controller = config.build_controller(&Controllers::standard()).expect("a controller");
     world.host.set_controller(at(1_000), controller, &config);
     world.run_for(SECOND);
     let counter = Arc::new(AtomicU64::new(0));

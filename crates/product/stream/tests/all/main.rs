@@ -7,6 +7,7 @@ mod doctor;
 mod handover;
 mod hostile;
 mod inputs;
+mod own_controller;
 mod page;
 mod programs;
 mod repeated;

@@ -45,7 +45,7 @@ impl Host {
                 SignalingRequest::Watching { reply } => reply.accept(self.places()),
                 SignalingRequest::Controller { name, reply } => {
                     match name.map_or(Ok(()), |name| self.choose_controller(now, &name)) {
-                        Ok(()) => reply.accept(self.config.told_controller()),
+                        Ok(()) => reply.accept(self.config.told_controller(&self.controllers)),
                         Err(error) => reply.refuse(400, error.to_string()),
                     }
                 }
@@ -74,10 +74,11 @@ impl Host {
 
     /// The stream, or the next one, gets another controller.
     fn choose_controller(&mut self, now: Instant, name: &str) -> Result<(), StreamError> {
-        let config = self.config.with_controller(name)?;
+        let config = self.config.with_controller(&self.controllers, name)?;
         for session in self.stays.sessions().chain(self.watching.sessions()) {
             let bitrate = session.sender().map_or(config.start_bitrate, Sender::bitrate);
-            session.set_controller(now, config.build_controller_from(bitrate)?, &config);
+            let controller = config.build_controller_from(&self.controllers, bitrate)?;
+            session.set_controller(now, controller, &config);
         }
         if let Some(log) = &mut self.log {
             log.event(now, &format!("controller-{name}"), 1.0);
@@ -116,7 +117,7 @@ impl Host {
         let made = Peer::answer(now, &config, Secrets::from_system(), offer)
             .map_err(|error| error.to_string())
             .and_then(|(peer, answer)| {
-                let terms = terms(&self.config, number, self.sound.is_there());
+                let terms = terms(&self.config, &self.controllers, number, self.sound.is_there());
                 Ok((peer, answer, terms.map_err(|error| error.to_string())?))
             });
         let (peer, answer, terms) = match made {

@@ -1,10 +1,9 @@
-//! A controller of one's own: additive increase, and a cut when the least delay of a report is above the least ever.
+//! Additive increase, and a cut when the least delay of a report is above the least ever.
 
 use gameway_control::{
     ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController,
     RateLimits, SentPacket, Target,
 };
-use gameway_sim::{Registry, RunSpec};
 use gameway_units::declared::Configuration;
 use gameway_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// What can be set: each field is an option of the controller in an experiment file.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-struct MineOptions {
+pub struct MineOptions {
     /// what each report without queueing adds to the bitrate
     #[schemars(extend("x-min" = "1 kb/s", "x-max" = "10 Mb/s"))]
     gain: Rate,
@@ -95,36 +94,4 @@ impl RateController for Mine {
         sink("target_bps", self.bitrate.as_bps_f64());
         sink("queueing_ms", self.queueing.as_millis_f64());
     }
-}
-
-/// One run with that controller.
-pub const SPEC: &str = r#"{
-    "seed": 1,
-    "duration": "20 s",
-    "path": { "capacity": "15 Mb/s", "base_rtt": "16 ms",
-              "queue": { "kind": "drop-tail", "size": "7 bdp" } },
-    "stream": [{ "name": "game", "controller": { "kind": "mine", "gain": "100 kb/s" }, "video": "doom" }]
-}"#;
-
-/// What this repository has, and the controller.
-pub fn registry() -> Registry {
-    Registry::standard().with_controller::<MineOptions>()
-}
-
-/// Runs it.
-///
-/// # Errors
-/// If it cannot be run, or the controller did not use the path.
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let spec: RunSpec = SPEC.parse()?;
-    let folder = std::env::temp_dir().join(format!("own-controller-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let summary = gameway_sim::run_with(&spec, &folder, &registry())?;
-    std::fs::remove_dir_all(&folder)?;
-    println!("{} of {} packets dropped", summary.dropped_packets, summary.arrived_packets);
-    // 15 Mb/s carry 30 000 packets of 1248 B in 20 s.
-    if !(18_000..31_000).contains(&summary.forwarded_packets) {
-        return Err("it finds the capacity, and sends no more".into());
-    }
-    Ok(())
 }
