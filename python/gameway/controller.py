@@ -125,13 +125,13 @@ class RateController:
         return {}
 
 
-def describe(error: BaseException) -> str:
-    """Tell an exception: where it happened, what it is, what it says, and its traceback."""
+def describe(name: str, error: BaseException) -> str:
+    """Tell an exception of the class of this name: where, what it is and says, its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
     said = f": {error}" if str(error) else ""
     whole = "".join(traceback.format_exception(error)).rstrip()
-    return f"{place}{type(error).__name__}{said}\n{whole}"
+    return f"class {name}: {place}{type(error).__name__}{said}\n{whole}"
 
 
 def load_class(file: str, name: str) -> type[RateController]:

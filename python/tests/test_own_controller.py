@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import sweep
+from gameway import _core, sweep
 from gameway.sweep.drivers import SIMULATOR
 
 if TYPE_CHECKING:
@@ -230,12 +230,70 @@ def test_an_exception_ends_its_run_at_once_and_the_others_go_on(tmp_path: Path) 
     kept = gw.Results.open(tmp_path / "out")
     assert kept.missing == 2
     assert set(kept.frames().collect()["controller"]) == {"Constant mbps=8"}
+    # It is one error: where and when differ from run to run, and stand beside the first.
+    assert told.count("Traceback") == 1
+    assert "and 1 more: {" in told
     # A day takes minutes, to the end.
     alone = written(tmp_path, raising, "Constant").with_overrides(["runs=1", "duration=24 h"])
     begun = time.monotonic()
     with pytest.raises(gw.GamewayError, match="too fast"):
         gw.run(alone, tmp_path / "day")
     assert time.monotonic() - begun < 20
+
+
+WRITING = """
+import gameway as gw
+
+class Writing(gw.RateController):
+    def __init__(self, limits, calls, raises):
+        super().__init__(limits)
+        self.calls, self.raises = calls, raises
+
+    def write(self, now_ns, word):
+        with open(self.calls, "a") as calls:
+            print(now_ns, self.raises, word, sep=",", file=calls)
+
+    def on_sent(self, now_ns, packet):
+        self.write(now_ns, "sent")
+
+    def on_feedback(self, now_ns, reports, in_flight_bytes, rtt_ns):
+        self.write(now_ns, "feedback")
+
+    def on_frame(self, now_ns, frame):
+        self.write(now_ns, "frame")
+        if frame.number == 100 and self.raises:
+            raise ArithmeticError("too late")
+
+    def target(self):
+        return gw.Target(5e6, pace_multiplier=1.25)
+"""
+
+
+def test_nobody_is_called_after_an_exception_and_run_class_and_time_are_told(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.py").write_text(WRITING)
+    calls = tmp_path / "calls"
+    streams = [
+        f'[[stream]]\nname = "{name}"\ncontroller = '
+        + OWN.format(name="Writing", more=f', calls = "{calls}", raises = "{raises}"')
+        for name, raises in [("first", "yes"), ("second", "")]
+    ]
+    path = 'duration = "3 s"\n[path]\ncapacity = "20 Mb/s"\nbase_rtt = "20 ms"'
+    experiment = gw.loads("\n".join([path, *streams]), tmp_path / "mine.toml")
+    (run,) = gw.expand(experiment)
+    with pytest.raises(gw.GamewayError, match="too late") as raised:
+        gw.run(experiment, tmp_path / "out")
+    heard = [line.split(",") for line in calls.read_text("utf-8").splitlines()]
+    assert {raises for _, raises, _ in heard} == {"yes", ""}
+    # The frames of both are captured each 16.7 ms, and packets leave each 2 ms.
+    time_ns = int(heard[-1][0])
+    assert heard[-1][1:] == ["yes", "frame"]
+    assert 1_660_000_000 < time_ns < 1_700_000_000
+    assert time_ns == max(int(now) for now, _, _ in heard)
+    told = str(raised.value)
+    assert f"class Writing: {tmp_path / 'mine.py'}, line " in told
+    assert f"{run.id} at {_core.format_duration(time_ns)}: {{" in told
 
 
 STEADY = """

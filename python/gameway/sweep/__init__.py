@@ -174,13 +174,16 @@ def _land(future: Future[None], run: Run, sweep: Sweep, progress: Progress) -> N
 
 def _failed(sweep: Sweep) -> GamewayError:
     """Make the error that tells what failed: each different error once, with one spec."""
-    by_text: dict[str, list[Run]] = {}
+    by_text: dict[str, list[tuple[Run, Exception]]] = {}
     for run, error in sweep.failures:
-        by_text.setdefault(str(error) or repr(error), []).append(run)
+        by_text.setdefault(str(error) or repr(error), []).append((run, error))
     lines = [f"{len(sweep.failures)} of {len(sweep.runs)} runs failed; the others are kept"]
-    for text, runs in list(by_text.items())[:SHOWN_FAILURES]:
-        others = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        lines += [f"  {text}", f"    {runs[0].id}{others}: {canonical(runs[0].recorded)}"]
+    for text, failures in list(by_text.items())[:SHOWN_FAILURES]:
+        run, error = failures[0]
+        # What differs from run to run, such as the time, is a note: it makes no other error.
+        told = " ".join([run.id, *getattr(error, "__notes__", [])])
+        others = f" and {len(failures) - 1} more" if len(failures) > 1 else ""
+        lines += [f"  {text}", f"    {told}{others}: {canonical(run.recorded)}"]
     if len(by_text) > SHOWN_FAILURES:
         lines.append(f"  and {len(by_text) - SHOWN_FAILURES} other errors")
     return GamewayError("\n".join(lines))

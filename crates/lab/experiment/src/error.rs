@@ -4,6 +4,7 @@ use gameway_control::ControllerError;
 use gameway_events::SinkError;
 use gameway_media::{FrameTableError, RecordedVideoError};
 use gameway_path::{StepsError, ThroughputError, TraceError};
+use gameway_units::Instant;
 use gameway_units::declared::OptionError;
 use std::path::{Path, PathBuf};
 
@@ -73,6 +74,12 @@ pub enum RunError {
     /// What happened cannot be kept.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// A part of it could not go on; whoever built that part knows why.
+    #[error("it was ended after {}", *at - Instant::ZERO)]
+    Ended {
+        /// The time of its last event.
+        at: Instant,
+    },
 }
 
 /// A refusal of a field.

@@ -1,6 +1,6 @@
 //! A rate controller written in Python: a class whose methods mirror [`RateController`].
 //!
-//! An exception of the class ends the run: nothing is told any more, the sink ([`Watched`]) says that the run can end, and the
+//! An exception of the class ends the run: nothing is told any more, the driver finds the [`Failure`] after the event, and the
 //! exception is raised.
 
 use crate::controller_values::{Frame, Limits, Packet, Received, Report, Wanted};
@@ -8,12 +8,11 @@ use gameway_control::{
     Ecn, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, RateController, RateLimits,
     SentPacket, Target,
 };
-use gameway_events::{RunEvent, Sink, SinkError};
 use gameway_units::declared::{Description, OptionError, Options};
 use gameway_units::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -161,7 +160,10 @@ impl Controller {
     }
 
     fn fail(&self, error: PyErr) {
-        let error = Python::attach(|python| with_place(python, error));
+        let error = Python::attach(|python| {
+            let class = self.object.bind(python).get_type().name();
+            with_place(python, class, error)
+        });
         // Another controller of the run may have been first: its exception is the one to raise.
         let _ = self.failure.set(error);
     }
@@ -192,13 +194,13 @@ impl Controller {
     }
 }
 
-/// The exception as an error whose text says where it happened.
-fn with_place(python: Python<'_>, error: PyErr) -> PyErr {
+/// The exception as an error whose text says in which class and where it happened.
+fn with_place(python: Python<'_>, class: PyResult<Bound<'_, PyString>>, error: PyErr) -> PyErr {
     // With its traceback, which the bare value does not carry.
     let exception = error.clone_ref(python).into_value(python);
     let text = python
         .import("gameway.controller")
-        .and_then(|module| module.call_method1("describe", (exception,)))
+        .and_then(|module| module.call_method1("describe", (class?, exception)))
         .and_then(|text| text.extract::<String>());
     match text {
         Ok(text) => {
@@ -332,26 +334,5 @@ impl RateController for Controller {
             Ok(state) => state.iter().for_each(|(name, value)| sink(name, *value)),
             Err(error) => self.fail(error),
         }
-    }
-}
-
-/// Keeps what it is told, and says that the run can end when a class has raised.
-#[derive(Debug)]
-pub struct Watched {
-    pub sink: Box<dyn Sink>,
-    pub failure: Failure,
-}
-
-impl Sink for Watched {
-    fn take(&mut self, event: RunEvent) {
-        self.sink.take(event);
-    }
-
-    fn has_failed(&self) -> bool {
-        self.failure.get().is_some() || self.sink.has_failed()
-    }
-
-    fn finish(self: Box<Self>) -> Result<(), SinkError> {
-        self.sink.finish()
     }
 }

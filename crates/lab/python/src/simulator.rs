@@ -1,15 +1,17 @@
 //! Running a simulation with Python's global lock released.
 
-use crate::controller::{self, Controller, Failure, Watched};
+use crate::controller::{self, Controller, Failure};
 use gameway_events::SummaryRecord;
-use gameway_sim::{Registry, RunSpec};
+use gameway_sim::{Registry, RunError, RunSpec};
+use gameway_units::Instant;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Runs a spec (JSON) in virtual time, writes its tables into a folder, gives the summary as JSON.
+/// Runs a spec (JSON) in virtual time, writes its tables into a folder, gives the summary as JSON. The first exception of a
+/// controller that is a class ends it at once and is raised.
 #[pyfunction]
 pub fn run(python: Python<'_>, spec_json: &str, out_dir: &str) -> PyResult<String> {
     let spec = parsed(spec_json)?;
@@ -17,13 +19,21 @@ pub fn run(python: Python<'_>, spec_json: &str, out_dir: &str) -> PyResult<Strin
     let registry = registry(&failure);
     let done = python.detach(|| {
         let sink = gameway_sim::tables(&spec, Path::new(out_dir))?;
-        let watched = Watched { sink, failure: failure.clone() };
-        gameway_sim::run_into(&spec, &registry, Box::new(watched))
+        gameway_sim::run_until(&spec, &registry, sink, || failure.get().is_some())
     });
-    if let Some(error) = failure.get() {
-        return Err(error.clone_ref(python));
-    }
-    done.map(|done| summary(&done).to_string()).map_err(refused)
+    done.map(|done| summary(&done).to_string()).map_err(|error| raised(python, &failure, &error))
+}
+
+/// The exception that ended a run, with the simulated time as a note; or what else is wrong.
+fn raised(python: Python<'_>, failure: &Failure, error: &RunError) -> PyErr {
+    let (RunError::Ended { at }, Some(exception)) = (error, failure.get()) else {
+        return refused(error);
+    };
+    let exception = exception.clone_ref(python);
+    let note = format!("at {}", *at - Instant::ZERO);
+    // Without the note, what happened is told all the same.
+    let _ = exception.value(python).call_method1("add_note", (note,));
+    exception
 }
 
 /// What this repository has, and controllers that are classes of Python.

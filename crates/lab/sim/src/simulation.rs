@@ -131,16 +131,26 @@ impl Simulation {
     }
 
     /// Runs while what comes next is `before` that time; whether anybody can still take what it tells.
-    pub fn run_before(&mut self, before: Instant) -> bool {
+    ///
+    /// # Errors
+    /// Once it `is_over`, which is asked after each event.
+    pub fn run_before(
+        &mut self,
+        before: Instant,
+        is_over: &impl Fn() -> bool,
+    ) -> Result<bool, RunError> {
         loop {
             let (slot, now) = self.network.next();
             if now >= before {
-                return true;
+                return Ok(true);
             }
             self.watch.attached.events += 1;
             self.dispatch(slot, now);
+            if is_over() {
+                return Err(RunError::Ended { at: now });
+            }
             if slot == Slot::Recorder && self.watch.attached.recorder.has_failed() {
-                return false;
+                return Ok(false);
             }
         }
     }

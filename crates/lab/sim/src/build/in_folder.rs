@@ -24,7 +24,7 @@ pub fn run_with(
     registry: &Registry,
 ) -> Result<SummaryRecord, RunError> {
     let built = simulated(spec, registry)?;
-    run_built(spec, registry, built, tables(spec, folder)?)
+    run_built(spec, registry, built, tables(spec, folder)?, &|| false)
 }
 
 /// The tables of a run of `spec` in `folder`, which must exist.

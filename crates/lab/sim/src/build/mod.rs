@@ -77,7 +77,21 @@ pub fn run_into(
     registry: &Registry,
     sink: Box<dyn Sink>,
 ) -> Result<SummaryRecord, RunError> {
-    run_built(spec, registry, simulated(spec, registry)?, sink)
+    run_until(spec, registry, sink, || false)
+}
+
+/// [`run_into`], and the run is over before its next event once `is_over` gives so: a part of it that the caller built, such as a
+/// controller, cannot go on. It is asked after each event. The sink is dropped then, not finished.
+///
+/// # Errors
+/// As of [`run_into`]; [`RunError::Ended`] if it was over too soon.
+pub fn run_until(
+    spec: &RunSpec,
+    registry: &Registry,
+    sink: Box<dyn Sink>,
+    is_over: impl Fn() -> bool,
+) -> Result<SummaryRecord, RunError> {
+    run_built(spec, registry, simulated(spec, registry)?, sink, &is_over)
 }
 
 /// What a specification describes, if all of it can be simulated: a check alone is of live runs, too.
@@ -96,6 +110,7 @@ fn run_built(
     registry: &Registry,
     built: Built,
     sink: Box<dyn Sink>,
+    is_over: &impl Fn() -> bool,
 ) -> Result<SummaryRecord, RunError> {
     let Built { names, links, gateway, mut network, flows, changes } = built;
     let end = Instant::ZERO + spec.duration;
@@ -103,8 +118,8 @@ fn run_built(
     let attached = Attached::new(recorder, gateway, (&spec.path, spec.seed), &mut network);
     let mut simulation = Simulation::new(network, flows, attached);
     let known = (&registry.path, names.as_slice(), links.as_slice());
-    if change_all(&mut simulation, spec, known, changes)? {
-        simulation.run_before(end);
+    if change_all(&mut simulation, spec, known, changes, is_over)? {
+        simulation.run_before(end, is_over)?;
     }
     let (network, attached) = simulation.finish(end);
     let summary = attached.summary((spec.duration, spec.seed), &network);
@@ -118,6 +133,7 @@ fn change_all(
     spec: &RunSpec,
     (registry, names, links): (&gameway_experiment::Registry<Box<Packet>>, &[Name], &[Name]),
     changes: Vec<Change>,
+    is_over: &impl Fn() -> bool,
 ) -> Result<bool, RunError> {
     // A change leaves a Wi-Fi medium as it is, so that nobody asks for stations.
     let ways = build::ways(spec).zip(names);
@@ -126,7 +142,7 @@ fn change_all(
     let mut before = spec.path.clone();
     for Change { change: PathChange { at, path, links: changed }, gateway } in changes {
         // All that is due at the time of the change happens before it.
-        if !simulation.run_before(at + Duration::from_nanos(1)) {
+        if !simulation.run_before(at + Duration::from_nanos(1), is_over)? {
             return Ok(false);
         }
         let (seed, flows) = (spec.seed, ways.as_slice());

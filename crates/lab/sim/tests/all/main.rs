@@ -8,6 +8,7 @@ mod circuit_breaker;
 mod coming_back;
 mod competing;
 mod copa;
+mod ended;
 mod exactness;
 mod gateway;
 mod gcc;
