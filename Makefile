@@ -63,7 +63,7 @@ DASH_JS := python/gameway/live/video/dash.js
 PAGE := crates/product/webrtc/src/page.html
 GATEWAY_PAGE := crates/product/router/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke light-beside idle-build light-test untimed-test rust-test python-test timed-test long bench soak soak-live gateway reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke beside-light light-test untimed-test rust-test python-test timed-test long bench soak soak-live gateway reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -122,7 +122,7 @@ reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
-test: quick-lint ready light-beside untimed-test timed-test ## everything that must hold
+test: quick-lint ready untimed-test timed-test ## everything that must hold
 
 # From nothing, all packages come while the module is compiled. Tests of times take the gateway's program.
 ready: $(STAMPS)/live-tools
@@ -176,27 +176,24 @@ rust-build: lint
 fuzz-smoke: rust-build
 	SMALL=1 SECONDS_EACH=1 fuzz/smoke
 
-# Tests of Rust come first where both want a core: their programs run one after the other, and some mostly wait. Those of Python have
-# what is left. What they start is told nothing of this make.
-untimed-test: light-beside ## the tests of Rust and of Python that are not of times
+# Light tests of times mostly wait: of two cores they leave more than half to all that is not of times.
+untimed-test: ready ## the tests that are not of times, and those of times that leave the machine to others
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target light-test beside-light
+
+# Lints, compilers and fuzzing run in the idle class, where nobody else asks for a core. Of the tests, those of Rust come before those of
+# Python where both want one: their programs run one after the other, and some mostly wait. What they start is told nothing of this make.
+beside-light: ready
+	@chrt --idle 0 $(MAKE) --no-print-directory --jobs=1 lint rust-build fuzz-smoke
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-test python-test
 
 # The same cases each time, so that a failure comes from a change; `make properties` looks for new ones.
 rust-test: $(STAMPS)/live $(STAMPS)/test-tools
-	MAKEFLAGS= PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python $(RUST_TEST)
+	MAKEFLAGS= PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python nice -n 10 $(RUST_TEST)
 
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
 # first (python/tests/conftest.py); a file's are in one process.
 python-test: ready
-	MAKEFLAGS= nice -n 5 $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
-
-# Light tests of times mostly wait: of two cores they leave half to lints, compilers and fuzzing, which the kernel runs in the idle
-# class, where nobody else asks for a core.
-light-beside: ready
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target light-test idle-build
-
-idle-build: ready
-	@chrt --idle 0 $(MAKE) --no-print-directory --jobs=1 lint rust-build fuzz-smoke
+	MAKEFLAGS= nice -n 15 $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
 
 # Each test of times has half a core, a core, or the machine for itself, by what it uses. Browsers take a core: one test of them at a
 # time (python/tests/conftest.py).

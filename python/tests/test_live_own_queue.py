@@ -98,6 +98,7 @@ def until(condition: Callable[[], bool], seconds: float = 10) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_a_queue_that_follows_the_link_keeps_the_providers_empty(tmp_path: Path) -> None:
     """Nobody has told it the link's rate."""
     file = tmp_path / "gateway.toml"

@@ -373,6 +373,7 @@ interval = "100 ms"
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_hosts_and_clients_are_told_what_they_need_and_their_tables_are_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

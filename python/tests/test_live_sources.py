@@ -190,6 +190,7 @@ def test_a_program_that_ends_or_shows_nothing_fails_the_run(
 
 
 @pytest.mark.timed
+@pytest.mark.light
 @needs_live
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is missing")
 def test_a_video_is_streamed(tmp_path: Path) -> None:

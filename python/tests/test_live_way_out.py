@@ -60,6 +60,7 @@ def uploaded(made: Home) -> tuple[float, float]:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_a_game_does_not_wait_beside_an_upload_and_without_it_does(tmp_path: Path) -> None:
     """Nobody has told it the link's rate. The twin has a queue for what comes alone."""
     path = ("--capacity", f"{DOWN_MBPS} Mb/s", "--rtt", f"{RTT_MS} ms",
