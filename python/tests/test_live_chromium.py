@@ -27,7 +27,7 @@ BEGINS_S = 4
 """Until then the estimate grows, and the first frame, which is a large one, is sent."""
 LACKING = "; ".join(browser.why_not(streams.WHO))
 NEEDS_CHROMIUM = pytest.mark.skipif(bool(LACKING), reason=LACKING or "all is there")
-pytestmark = [pytest.mark.timed, pytest.mark.light, NEEDS_CHROMIUM, needs_live]
+pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM, needs_live]
 
 
 @pytest.fixture(scope="module")
