@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Self, final
 
 __all__ = [
+    "BIN_NS",
     "LATENESS_BOUND_NS",
+    "MAX_LIVE_FLOWS",
     "SCHEMA_VERSION",
     "VERSION",
     "Frame",
@@ -66,7 +68,9 @@ __all__ = [
     "stream_options",
 ]
 
+BIN_NS: int
 LATENESS_BOUND_NS: int
+MAX_LIVE_FLOWS: int
 SCHEMA_VERSION: int
 VERSION: str
 

@@ -1,6 +1,6 @@
-"""What Python repeats of a declaration in Rust, held beside what Rust says when it refuses.
+"""What Python has of a declaration in Rust, held beside what Rust says when it refuses.
 
-Each of these is to be read from the declaration once it is there; until then neither can change
+What is repeated is to be read from the declaration once it is there; until then neither can change
 alone.
 """
 
@@ -17,13 +17,11 @@ from gameway import _core, experiment
 from gameway.catalogue import MAX, MIN, key_schema, tables_of, words_of
 from gameway.experiment import keys, tables
 from gameway.experiment.keys import classes, quantities, single
-from gameway.gateway_record import tables as tables_of_records
 from gameway.lab import session
 from gameway.lab import words as lab_words
-from gameway.live import competitors, merge, quic
+from gameway.live import competitors, quic
 from gameway.live.video import videos
 from gameway.metrics import quantities as plain
-from gameway.metrics import series
 
 QUEUE = {"kind": "drop-tail", "size": "2 bdp"}
 PATH: dict[str, Any] = {"capacity": "25 Mb/s", "base_rtt": "20 ms", "queue": QUEUE}
@@ -193,13 +191,17 @@ def key_schema_of(key: str) -> dict[str, Any]:
     return tables.COMPETITOR.schema(key)
 
 
-def test_bins_of_results_are_as_long_as_those_of_the_simulator() -> None:
-    shortest = _core.parse_duration(key_schema("record.delay_window")[MIN])
-    assert {merge.BIN_NS, tables_of_records.BIN_NS} == {shortest}
-    assert {series.BIN_S, quic.BIN_S, competitors.INTERVAL_S} == {shortest / 1e9}
-
-
 def test_a_session_of_the_lab_begins_as_a_host_does() -> None:
     told = dict(_core.stream_options("play"))
     assert told["--controller"].endswith(f"[default: {session.DEFAULT_CONTROLLER}]")
     assert told["--listen"].endswith(f":{lab_words.DEFAULT_PORT}]")
+
+
+def test_a_run_lasts_no_longer_than_in_rust() -> None:
+    longest = key_schema("duration")[MAX]
+    assert refusal(duration=longest) is None
+    made = gw.loads(FILE.replace("10 s", longest))
+    assert _core.parse_duration(made.duration) == _core.parse_duration(longest)
+    assert "duration" in str(refusal(duration="8785 h"))
+    with pytest.raises(gw.InputError, match="must be at most 31622400 s"):
+        gw.loads(FILE.replace("10 s", "8785 h"))

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, model_validator
 
 from gameway import _core
+from gameway.catalogue import key_schema
 from gameway.errors import InputError
 from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
@@ -51,7 +52,7 @@ class Experiment(Part):
 
     title: keys.Title = "Experiment"
     reference: keys.ReferenceName | None = None
-    duration: keys.Spans = Field(examples=["60 s"])
+    duration: keys.Durations = Field(examples=key_schema("duration")["examples"])
     runs: keys.Runs = 1
     seed: keys.Seed = 1
     controller: keys.Controllers | None = None

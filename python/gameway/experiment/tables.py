@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, model_validator
 
 from gameway import _core
-from gameway.catalogue import tables_of
+from gameway.catalogue import key_schema, tables_of
 from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
 from gameway.experiment.keys.declared import Declaration
@@ -28,7 +28,8 @@ ON_OFF = Declaration(tables_of("competitor.on_off"))
 PING, RECORD = Declaration(tables_of("ping")), Declaration(tables_of("record"))
 CHROMIUM = "chromium"
 """The kind of a stream that a browser sends."""
-MAX_DRAWN_RATE = 60
+MAX_DRAWN_RATE: int = key_schema("stream.frame_rate")["x-max-drawn"]
+"""Pictures a second that a browser without a screen draws."""
 NEEDS_ACCURATE = "needs_accurate_ecn"
 """In the catalogue: a congestion control that works with accurate ECN only."""
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from gameway import _core
 from gameway.gateway_record.own import FLOWS, OWN, changes, games_of, renewed
 from gameway.live.schema import SIMULATED
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from gameway.gateway_record.lines import Flow, Record, Second
 
-BIN_NS = 500_000_000
+BIN_NS = _core.BIN_NS
 WINDOW_NS = 5_000_000_000
 TOLD_BY, NOTHING = "told-by-", "nothing"
 HOME, OTHER, UPWARDS, LINK, GATEWAY = "home", "other", "from the home", "path", "gateway"

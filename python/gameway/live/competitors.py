@@ -34,7 +34,7 @@ ECN_FIELDS = {"none": 0b00, "ect0": 0b10, "ect1": 0b01}
 """The lowest two bits of the traffic class (RFC 3168); iperf3 has its server set them, too."""
 AUTO = "auto"
 """A receive window that the kernel tunes."""
-INTERVAL_S = 0.5
+INTERVAL_S = _core.BIN_NS / 1e9
 """Intervals of iperf3's own report, as the bins."""
 PACING_US = 100
 """How often iperf3 looks whether it may send, where a rate bounds it."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gameway import _core
 from gameway.live import lateness, schema
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gameway.live.competitors import Interval
     from gameway.live.pings import Pong
 
-BIN_NS = 500_000_000
+BIN_NS = _core.BIN_NS
 UNDER_WAY_NS = 1_000_000_000
 """Of frames that the client saw nothing of, those sent so shortly before the end may have been
 under way; older ones are lost."""

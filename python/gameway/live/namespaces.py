@@ -24,8 +24,6 @@ DEVICE = "gw0"
 """The TUN device in the server's and in the client's namespace."""
 SERVER_NETWORK = "10.77.0"
 CLIENT_ADDRESS = "10.78.0.1"
-MAX_FLOWS = 250
-"""Addresses of the servers: 10.77.0.1 to 10.77.0.250."""
 SECONDS = 20
 """Longer no call of a program may take."""
 
@@ -57,8 +55,8 @@ def clean() -> None:
 
 def server_address(flow: int) -> str:
     """Give the address of the server of a flow, by its number from zero."""
-    if not 0 <= flow < MAX_FLOWS:
-        raise LiveError(f"a live run has at most {MAX_FLOWS} flows")
+    if not 0 <= flow < _core.MAX_LIVE_FLOWS:
+        raise LiveError(f"a live run has at most {_core.MAX_LIVE_FLOWS} flows")
     return f"{SERVER_NETWORK}.{flow + 1}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gameway import _core
 from gameway.experiment.keys import places
 from gameway.live.competitors import Interval
 from gameway.live.plan import CLIENT
@@ -27,7 +28,7 @@ PORT = 443
 CERTIFICATE = "certificate.der"
 """Of the server's folder: the client trusts it alone."""
 HYSTART_PLUS_PLUS = {"S2N_UNSTABLE_USE_HYSTART_PP": "1"}
-BIN_S = 0.5
+BIN_S = _core.BIN_NS / 1e9
 ACK_PACKETS = 10
 """After so many s2n-quic acknowledges, which cannot be set."""
 HYSTARTS = {None, "rfc9406", "on"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gameway import _core
 from gameway.metrics.statistics import Floats, t_quantile
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gameway.metrics.source import Run
     from gameway.metrics.windows import Window
 
-BIN_S = 0.5
+BIN_S = _core.BIN_NS / 1e9
 ROUNDING_S = 1e-9
 _NS_PER_BIN = round(BIN_S * 1e9)
 _MBPS_PER_BYTE = 8.0 / BIN_S / 1e6

@@ -60,5 +60,9 @@ mod _core {
     #[pymodule_export]
     const SCHEMA_VERSION: u32 = gameway_events::SCHEMA_VERSION;
     #[pymodule_export]
+    const BIN_NS: i64 = gameway_events::BIN.as_nanos();
+    #[pymodule_export]
+    const MAX_LIVE_FLOWS: usize = gameway_link::link::MAX_FLOWS;
+    #[pymodule_export]
     const LATENESS_BOUND_NS: i64 = gameway_runtime::lateness::BOUND.as_nanos();
 }

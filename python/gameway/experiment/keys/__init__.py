@@ -17,6 +17,7 @@ from gameway.catalogue import RUNS, catalogue, entries, key_schema, tables_of, w
 from gameway.errors import nearest
 from gameway.experiment.keys.checking import At, axis, one_of, places, refuse, values
 from gameway.experiment.keys.classes import header
+from gameway.experiment.keys.declared import quantity
 from gameway.experiment.keys.files import resolve
 from gameway.experiment.keys.known import (
     congestion_control,
@@ -35,7 +36,6 @@ from gameway.experiment.keys.models import (
 from gameway.experiment.keys.quantities import (
     field_trials,
     picture_size,
-    span,
     whole,
 )
 from gameway.experiment.keys.single import (
@@ -85,7 +85,7 @@ Wholes = int | Sequence[int]
 """One whole number or an axis of them."""
 Numbers = float | Sequence[float]
 """One number or an axis of them."""
-Spans = Annotated[str | Sequence[str], axis(span)]
+Durations = Annotated[str | Sequence[str], axis(quantity(key_schema("duration")))]
 """A span of time above zero: "16 ms"."""
 Table = dict[str, Any]
 Capacities = Annotated[str | Table | Sequence[str | Table], axis(capacity)]

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from gameway import _core
+from gameway.catalogue import MAX, MIN, key_schema
 from gameway.experiment.keys.checking import Check, refuse
 
 if TYPE_CHECKING:
@@ -59,13 +60,14 @@ def ratio_text(parts_per_million: int) -> str:
 
 
 rate = unit(_core.parse_rate, _core.format_rate, "25 Mb/s")
-span = unit(_core.parse_duration, _core.format_duration, "16 ms")
 
 
 DRIFT = re.compile(r"([+-]?[0-9]{1,9}) ?ppm")
-MIN_EDGE, MAX_EDGE = 64, 1920
+MIN_EDGE, MAX_EDGE = (
+    int(key_schema("stream.picture_size")[bound].partition("x")[0]) for bound in (MIN, MAX)
+)
 """Of a picture, in pixels."""
-MAX_TRIALS = 2000
+MAX_TRIALS: int = key_schema("stream.field_trials")["maxLength"]
 """Letters of a list of field trials."""
 
 

@@ -1,6 +1,6 @@
 //! A stream whose sender is a browser: what is said of it.
 
-use gameway_units::declared::QUANTITY;
+use gameway_units::declared::{MAX, MIN, QUANTITY};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
@@ -142,11 +142,18 @@ macro_rules! as_text {
 
 as_text!(
     PictureSize,
-    json_schema!({ "type": "string", QUANTITY: "picture size", "pattern": "^[0-9]+x[0-9]+$", "examples": ["640x360"] })
+    json_schema!({
+        "type": "string",
+        QUANTITY: "picture size",
+        MIN: Self { width: Self::MIN_EDGE, height: Self::MIN_EDGE }.to_string(),
+        MAX: Self { width: Self::MAX_EDGE, height: Self::MAX_EDGE }.to_string(),
+        "pattern": "^[0-9]+x[0-9]+$",
+        "examples": [Self::DEFAULT.to_string()],
+    })
 );
 as_text!(
     FieldTrials,
-    json_schema!({ "type": "string", "pattern": "^([^/ ]+/[^/ ]+/)+$", "examples": ["WebRTC-Bwe-LossBasedBweV2/Enabled/"] })
+    json_schema!({ "type": "string", "maxLength": Self::MAX_TEXT, "pattern": "^([^/ ]+/[^/ ]+/)+$", "examples": ["WebRTC-Bwe-LossBasedBweV2/Enabled/"] })
 );
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[serde(default)]
 pub struct HtbSpec {
     /// rate and ceiling of all classes together: what classes without a parent borrow from
-    #[schemars(extend("x-min" = "0 b/s", "x-max" = "1000 Gb/s"))]
+    #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s"))]
     pub rate: Option<Rate>,
     /// bytes that a packet is longer on the link that the rates are of
     #[schemars(extend("x-min" = "-64 B", "x-max" = "256 B", "x-none" = "0 B"))]

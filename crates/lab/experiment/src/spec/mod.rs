@@ -100,6 +100,7 @@ pub struct RunSpec {
     /// whole number that all random numbers derive from
     pub seed: u64,
     /// time that a run simulates
+    #[schemars(extend("x-min" = "1 ns", "x-max" = "8784 h", "examples" = ["60 s"]))]
     pub duration: Duration,
     /// The path that all flows share.
     pub path: PathSpec,

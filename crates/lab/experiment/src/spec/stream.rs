@@ -1,6 +1,6 @@
 //! A game stream of a run.
 
-use super::{CATALOGUE, FieldTrials, PictureSize, StreamKind, Way, number_of};
+use super::{CATALOGUE, FieldTrials, MAX_DRAWN_RATE, PictureSize, StreamKind, Way, number_of};
 use gameway_units::declared::{MAX, MIN, Options, QUANTITY};
 use gameway_units::{Bytes, Content, Duration, Ecn, Ladder, Rate, Ratio, Recovery, Repair};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -38,7 +38,7 @@ flow_spec! {
         pub key_frame_encode_times: Option<Vec<EncodeTimeSpec>>,
         /// frames per second
         #[serde(default = "default_frame_rate")]
-        #[schemars(range(min = 1, max = 1000))]
+        #[schemars(range(min = 1, max = 1000), extend("x-max-drawn" = MAX_DRAWN_RATE))]
         pub frame_rate: u32,
         /// least target
         #[serde(default = "default_min_bitrate")]

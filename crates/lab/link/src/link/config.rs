@@ -81,8 +81,8 @@ pub struct DeviceConfig {
 
 /// What is longer is for ever.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
-/// The flow of each packet is looked for among all.
-const MAX_FLOWS: usize = 200;
+/// The most flows of a link: the flow of each packet is looked for among all.
+pub const MAX_FLOWS: usize = 200;
 
 impl LinkConfig {
     /// Whether a link can be built of it, with what the registry knows.

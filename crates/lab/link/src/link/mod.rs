@@ -14,6 +14,6 @@ mod tcp_header;
 pub mod wire;
 
 pub use background::Background;
-pub use config::{DeviceConfig, FlowConfig, LinkConfig};
+pub use config::{DeviceConfig, FlowConfig, LinkConfig, MAX_FLOWS};
 pub use packet::LinkRegistry;
 pub use relay::{Counts, LinkError, LinkReport, Relay};
