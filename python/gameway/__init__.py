@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
+from gameway.on_demand import loader
 
 if TYPE_CHECKING:
     from gameway.controller import ProbeCluster, RateController, Target
@@ -48,17 +49,12 @@ _HOMES = {
     "results": ("Results",),
     "running": ("run",),
 }
+_load = loader(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for: all takes half a second, and parts of a live run need none."""
-    if name in _MODULES:
-        return import_module(f"gameway.{name}")
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"gameway.{home}"), name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    return import_module(f"gameway.{name}") if name in _MODULES else _load(name)
 
 
 def __dir__() -> list[str]:

@@ -71,7 +71,7 @@ TESTED_WITH: dict[str, set[str]] = {
 }
 # Rooms of the Python package from the ground up: each knows those of lower floors only.
 FLOORS = (
-    ("durable",),
+    ("durable", "on_demand"),
     ("errors", "controller", "caller", "signals", "cached", "catalogue", "on"),
     ("experiments", "results", "video"),
     ("experiment", "published"),

@@ -7,8 +7,7 @@ Simulated, live and captured traffic write the same tables and are measured by t
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gameway.metrics.catalogue import (
     CONDITION_METRICS,
@@ -17,6 +16,7 @@ from gameway.metrics.catalogue import (
     VIDEO_METRICS,
     Metric,
 )
+from gameway.on_demand import loader
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
@@ -30,15 +30,8 @@ _HOMES = {
     "table": ("METRICS_VERSION", "per_run_table"),
     "videos": ("video_summary_table", "video_table"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Load what measures when it is asked for: who lists the metrics needs no table."""
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"gameway.metrics.{home}"), name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+# Who lists the metrics needs no table.
+__getattr__ = loader(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
