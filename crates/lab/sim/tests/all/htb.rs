@@ -132,7 +132,7 @@ fn classes_that_cannot_be_are_refused_with_field_and_rule() {
             "path.queue.default: \"rset\" is no class; known are game, rest",
         ),
         ("/rate", json!("49 Mb/s"), "is never reached"),
-        ("/rate", json!("0 b/s"), "path.queue.rate: must be more than 0 b/s"),
+        ("/rate", json!("0 b/s"), "path.queue.rate: 0 b/s is not between 1 b/s"),
         (
             "/class/game/rate",
             json!("31 Mb/s"),
