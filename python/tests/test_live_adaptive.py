@@ -38,6 +38,11 @@ pytestmark = [
 ]
 
 
+MAX_REPAIR = {20: 1.5, 100: 3}
+"""By the round trip in ms: far away there is no time to ask, and repair packets cost several times
+what is lost."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """A while of a stream that loses packets."""
@@ -165,14 +170,11 @@ def test_all_is_shown_and_no_key_frame_is_asked_for(
         assert seen.key_frames <= max(1, SECONDS / 60), seen
         # What is lost has to be sent once more, by repair packets or again; few losses have another
         # size in the mean than all packets.
-        assert 0.8 < seen.repair < 1.5, seen
+        assert 0.8 < seen.repair < MAX_REPAIR[20], seen
 
 
 FAR = [(100, share, length) for share, length in LOSSES if share in {"1 %", "5 %"}]
 HARD = [(20, "9 %", 1), (20, "9 %", 3)]
-MAX_REPAIR = {20: 1.5, 100: 3}
-"""By the round trip in ms: far away there is no time to ask, and repair packets cost several times
-what is lost."""
 
 
 @pytest.mark.parametrize("player", [pytest.param("chromium", marks=NEEDS_CHROMIUM), "client"])

@@ -3,8 +3,8 @@
 //! # Model
 //! A frame is in time if it is whole at most the deadline later than it would have been without losses. A round of sending again
 //! makes it later by the time after which an answer is overdue, and each further round by the time after which the receiver has asked
-//! again. So there are as many rounds as fit into the deadline; [`RepairPlan`] says what is best done with them. What is late already is still sent again, since a frame that is given up costs a
-//! key frame.
+//! again. So there are as many rounds as fit into the deadline; [`RepairPlan`] says what is best done with them. What is late already
+//! is still sent again, since a frame that is given up costs a key frame.
 //!
 //! | constant | value | origin |
 //! |---|---|---|

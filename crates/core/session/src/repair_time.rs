@@ -5,6 +5,7 @@
 //! | least patience | 100 ms | frame delay at which players call the game frozen (Pudica, section 2): until then a late picture is better than none |
 //! | patience | 3 round trips | asked for, lost again, and asked for once more |
 //! | most patience | 500 ms | a key frame is there earlier |
+//! | beyond these | twice the request interval | a receiver that looks only now and then what to ask for again does so twice |
 //! | round trip before any is known | 100 ms | libwebrtc, `kDefaultRtt` of its NACK requester |
 
 use gameway_units::Duration;

@@ -6,8 +6,8 @@
 //! been sent again as often as is allowed; it would come when its frame is given up; or the share of the target that
 //! repetitions may take is used up. A request within a round trip of a repetition was made before that one could arrive. A receiver
 //! that is slow to ask again may not do so in time: its request counts once the round trip is over, unless a report tells of an arrival
-//! by then. So whatever a receiver asks for, what it makes the sender send is bounded by the share, and
-//! each packet is sent a bounded number of times.
+//! by then. So whatever a receiver asks for, what it makes the sender send is bounded by the share, and each packet is sent a bounded
+//! number of times.
 //!
 //! Who asks for a repetition asks for what it repeats. [`Spares`] says for which packets repair packets of their frame stand in.
 //! A packet of which several copies are planned leaves once at once and the other times later, if it has not arrived by then.
@@ -122,7 +122,6 @@ impl Resend {
             repeated.repeated = repeated.repeated.saturating_add(1);
             repeated.waits = false;
             repeated.is_unanswered = false;
-            repeated.is_deferred = false;
         }
         self.budget.on_sent(now, packet.wire_size(), packet.original.is_some());
         if packet.is_train() {

@@ -16,13 +16,13 @@ impl Sender {
     /// The last repetition of a packet that can be in time has a substitute: the next frame refers to `shown`, the frame that the
     /// receiver has shown last, if it says so.
     pub fn on_asked(&mut self, now: Instant, numbers: &[SequenceNumber], shown: Option<FrameId>) {
-        if numbers.is_empty() || self.resend.is_none() {
-            return;
-        }
         self.answer(now, &numbers[..numbers.len().min(FeedbackPacket::MAX_ASKED)], shown);
     }
 
     fn answer(&mut self, now: Instant, numbers: &[SequenceNumber], shown: Option<FrameId>) {
+        if numbers.is_empty() || self.resend.is_none() {
+            return;
+        }
         let target = self.target().bitrate;
         let Some(resend) = &mut self.resend else { return };
         let again: Vec<MediaPacket> =

@@ -20,7 +20,6 @@ mod odd_packets;
 mod oracle;
 #[cfg(feature = "parquet")]
 mod own_controller;
-#[cfg(feature = "parquet")]
 mod own_gateway;
 #[cfg(feature = "parquet")]
 mod own_queue;

@@ -43,7 +43,7 @@ fn a_frame_is_not_broken_while_its_last_repetition_or_a_request_for_one_more_may
         stream.resend.expire(at(overdue))
     };
     assert_eq!(broken(true, false), None);
-    assert_eq!(broken(false, false), None, "no report tells of it, and nobody misses it");
+    assert_eq!(broken(false, false), None, "nobody asks for it again");
     assert_eq!(broken(false, true), Some(FrameId(5)));
 }
 
