@@ -27,6 +27,7 @@ mod column;
 mod event;
 mod histogram;
 mod live;
+mod observed;
 mod records;
 #[cfg(feature = "parquet")]
 mod table;
@@ -38,6 +39,7 @@ pub use histogram::DelayHistogram;
 pub use live::{
     ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
 };
+pub use observed::Observed;
 pub use records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, SegmentRecord, SummaryRecord,

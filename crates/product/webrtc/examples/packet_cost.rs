@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this program measures real time")]
 
 use gameway_units::{Ecn, Instant, VideoCodec};
-use gameway_webrtc::sdp::Way;
+use gameway_webrtc::ice::LocalCandidate;
 use gameway_webrtc::{
     ClientConfig, Event, Extensions, HostConfig, Identity, Peer, RtpHeader, RtpPacket, Secrets,
 };
@@ -26,7 +26,7 @@ fn exchange(
     any
 }
 
-fn without_repair(identity: Identity, candidates: Vec<Way>) -> HostConfig {
+fn without_repair(identity: Identity, candidates: Vec<LocalCandidate>) -> HostConfig {
     HostConfig {
         identity,
         candidates,
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (host_address, client_address) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
     let now = Instant::ZERO;
     let identity = Identity::generate()?;
-    let (codec, candidates) = (VideoCodec::H264, vec![Way::Host(host_address)]);
+    let (codec, candidates) = (VideoCodec::H264, vec![LocalCandidate::Host(host_address)]);
     let client_config =
         ClientConfig { identity: identity.clone(), codec, arrival_times: true, export_keys: true };
     let host_config = without_repair(identity, candidates);

@@ -23,7 +23,7 @@ use crate::link::{
 use behind::CommandInNamespace;
 use caller::Owner;
 use clap::ArgMatches;
-use gameway_events::{FurtherTables, ResultTables, Sink};
+use gameway_events::{FurtherTables, Observed, ResultTables, RunEvent, Sink};
 use gameway_experiment::spec::{PathSpec, RecordSpec};
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::stop::Stop;
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use summary::{Summing, Sums, warnings};
+use summary::{Sums, warnings};
 
 /// Who refuses what a machine has not.
 const WHO: &str = "a link needs";
@@ -201,7 +201,7 @@ fn start(
 ) -> Result<Part, LinkError> {
     let (ready, waiting) = channel();
     let work = move || {
-        let relay = relay(&config, folder.as_deref(), &sums, &ready)?;
+        let relay = relay(&config, folder.as_deref(), sums, &ready)?;
         relay.run(&stop)
     };
     let part = std::thread::Builder::new().name("link".to_owned()).spawn(work)?;
@@ -221,14 +221,17 @@ fn start(
 fn relay(
     config: &LinkConfig,
     folder: Option<&Path>,
-    sums: &Arc<Mutex<Sums>>,
+    sums: Arc<Mutex<Sums>>,
     ready: &Sender<Vec<String>>,
 ) -> Result<Relay, LinkError> {
     let further = FurtherTables { lateness: true, ..FurtherTables::default() };
     let tables = folder.map(|folder| ResultTables::of_run(folder, further)).transpose()?;
     let tables = tables.map(|tables| Box::new(Background::new(Box::new(tables))) as Box<dyn Sink>);
-    let relay =
-        Relay::with(config, Box::new(Summing::new(sums, tables)), LinkRegistry::standard())?;
+    let sum = move |event: &RunEvent| {
+        sums.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+    };
+    let sink = Box::new(Observed::new(sum, tables));
+    let relay = Relay::with(config, sink, LinkRegistry::standard())?;
     // Who waits for it is there until it is told.
     let _ = ready.send(clock::be_punctual());
     Ok(relay)

@@ -1,10 +1,9 @@
 //! What a link did, in a few lines.
 
 use crate::link::LinkReport;
-use gameway_events::{BinRecord, QueueDelayRecord, RunEvent, Sink, SinkError};
+use gameway_events::{BinRecord, QueueDelayRecord, RunEvent};
 use gameway_runtime::lateness::BOUND;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Sums of what a link told.
 #[derive(Debug, Default)]
@@ -19,7 +18,8 @@ pub struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, event: &RunEvent) {
+    /// Adds what an event tells.
+    pub fn add(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Bin(BinRecord {
                 sent_bytes,
@@ -45,43 +45,6 @@ impl Sums {
             }
             _ => {}
         }
-    }
-}
-
-/// A sink that sums, and tells another if there is one.
-#[derive(Debug)]
-pub struct Summing {
-    sums: Arc<Mutex<Sums>>,
-    next: Option<Box<dyn Sink>>,
-}
-
-impl Summing {
-    /// Sums into `sums`.
-    pub fn new(sums: &Arc<Mutex<Sums>>, next: Option<Box<dyn Sink>>) -> Self {
-        Self { sums: Arc::clone(sums), next }
-    }
-}
-
-impl Sink for Summing {
-    fn take(&mut self, event: RunEvent) {
-        self.sums.lock().unwrap_or_else(PoisonError::into_inner).add(&event);
-        if let Some(next) = &mut self.next {
-            next.take(event);
-        }
-    }
-
-    fn has_failed(&self) -> bool {
-        self.next.as_ref().is_some_and(|next| next.has_failed())
-    }
-
-    fn keep(&mut self) {
-        if let Some(next) = &mut self.next {
-            next.keep();
-        }
-    }
-
-    fn finish(self: Box<Self>) -> Result<(), SinkError> {
-        self.next.map_or(Ok(()), |next| next.finish())
     }
 }
 

@@ -8,7 +8,7 @@
 use crate::host::notes::tell;
 use crate::host::signaling::not_there;
 use crate::{HostConfig, StreamError};
-use gameway_events::{HostFrameRecord, RunEvent, Sink, SinkError};
+use gameway_events::{HostFrameRecord, Observed, RunEvent, Sink};
 use gameway_serving::scrape::{self, ScrapeServer};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -36,10 +36,9 @@ struct NameLabel {
     name: String,
 }
 
-/// A sink that counts; see the module's head.
+/// Counts events; see the module's head.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    next: Option<Box<dyn Sink>>,
     figures: Figures,
     captured: VecDeque<(u32, i64)>,
 }
@@ -74,15 +73,16 @@ impl Metrics {
         sink: Option<Box<dyn Sink>>,
     ) -> Result<Served, StreamError> {
         let Some(listen) = config.metrics else { return Ok((sink, None)) };
-        let (metrics, page) = Self::new(sink);
+        let (mut metrics, page) = Self::new();
         let server = ScrapeServer::start(listen, page)
             .map_err(|error| not_there("metrics", listen, &error))?;
         tell("figures for a monitor", &format!("http://{}{}", server.address(), scrape::PATH));
-        Ok((Some(Box::new(metrics)), Some(server)))
+        let count = move |event: &RunEvent| metrics.on(event);
+        Ok((Some(Box::new(Observed::new(count, sink))), Some(server)))
     }
 
-    /// A sink that hands on to the `next` one, and what makes the page of its figures.
-    fn new(next: Option<Box<dyn Sink>>) -> (Self, scrape::Page) {
+    /// Counters of zero, and what makes the page of them.
+    fn new() -> (Self, scrape::Page) {
         let figures = Figures::new();
         let mut registry = Registry::with_prefix("gameway");
         figures.register(&mut registry);
@@ -92,7 +92,7 @@ impl Metrics {
             let _ = encode(&mut text, &registry);
             text
         };
-        (Self { next, figures, captured: VecDeque::new() }, Arc::new(page))
+        (Self { figures, captured: VecDeque::new() }, Arc::new(page))
     }
 
     fn on_frame(&mut self, frame: &HostFrameRecord) {
@@ -145,11 +145,9 @@ impl Metrics {
         }
         figures.events.get_or_create(&NameLabel { name: event.to_owned() }).inc();
     }
-}
 
-impl Sink for Metrics {
-    fn take(&mut self, event: RunEvent) {
-        match &event {
+    fn on(&mut self, event: &RunEvent) {
+        match event {
             RunEvent::HostFrame(frame) => self.on_frame(frame),
             RunEvent::ClientFrame(shown) => self.on_shown(shown.frame, shown.decoded_ns),
             RunEvent::Flow(event) => self.on_event(&event.event, event.value),
@@ -159,23 +157,6 @@ impl Sink for Metrics {
             }
             _ => {}
         }
-        if let Some(next) = &mut self.next {
-            next.take(event);
-        }
-    }
-
-    fn has_failed(&self) -> bool {
-        self.next.as_ref().is_some_and(|next| next.has_failed())
-    }
-
-    fn keep(&mut self) {
-        if let Some(next) = &mut self.next {
-            next.keep();
-        }
-    }
-
-    fn finish(self: Box<Self>) -> Result<(), SinkError> {
-        self.next.map_or(Ok(()), Sink::finish)
     }
 }
 
@@ -273,9 +254,8 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_what_the_events_say_and_the_events_go_on() {
-        let (sender, received) = std::sync::mpsc::channel();
-        let (mut metrics, page) = Metrics::new(Some(Box::new(sender)));
+    fn figures_are_what_the_events_say() {
+        let (mut metrics, page) = Metrics::new();
         let controller = |value| {
             let (stream, variable) = ("game".into(), "queue_s".into());
             RunEvent::Controller(ControllerRecord { stream, time_ns: 0, variable, value })
@@ -294,7 +274,7 @@ mod tests {
             event("page-presented", 4.0),
             controller(0.25),
         ];
-        told.iter().for_each(|event| metrics.take(event.clone()));
+        told.iter().for_each(|event| metrics.on(event));
         let page = page();
         for line in [
             "gameway_sessions_total 1",
@@ -319,12 +299,11 @@ mod tests {
             assert!(page.lines().any(|one| one == line), "{line} is not in\n{page}");
         }
         assert!(!page.contains("page-presented") && page.ends_with("# EOF\n"), "{page}");
-        assert_eq!(received.try_iter().collect::<Vec<_>>(), told);
     }
 
     #[test]
     fn another_session_knows_no_frame_and_no_variable_of_the_one_before() {
-        let (mut metrics, page) = Metrics::new(None);
+        let (mut metrics, page) = Metrics::new();
         let state = ControllerRecord {
             stream: "game".into(),
             time_ns: 0,
@@ -332,7 +311,7 @@ mod tests {
             value: 1.0,
         };
         let told = [frame(1, 0), RunEvent::Controller(state), event("session", 1.0), shown(1, 9)];
-        told.into_iter().for_each(|event| metrics.take(event));
+        told.iter().for_each(|event| metrics.on(event));
         let page = page();
         assert!(page.contains("gameway_frames_shown_total 1\n"), "{page}");
         assert!(page.contains("gameway_frame_delay_seconds_count 0\n"), "{page}");

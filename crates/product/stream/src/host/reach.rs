@@ -1,7 +1,7 @@
 //! The addresses at which a host is reached.
 
 use crate::HostConfig;
-use gameway_webrtc::sdp::Way;
+use gameway_webrtc::ice::LocalCandidate;
 use std::net::{IpAddr, SocketAddr};
 
 /// Where clients reach a host that listens there: `elsewhere`, where something hands on, or else straight here.
@@ -40,9 +40,9 @@ pub(crate) fn ways(
     listening: SocketAddr,
     reflexive: impl Iterator<Item = SocketAddr>,
     at: Option<(String, u16)>,
-) -> Vec<Way> {
+) -> Vec<LocalCandidate> {
     let own = reached(listening, &config.media_addresses);
-    let mut ways: Vec<Way> = own.iter().copied().map(Way::Host).collect();
+    let mut ways: Vec<LocalCandidate> = own.iter().copied().map(LocalCandidate::Host).collect();
     if !config.media_addresses.is_empty() {
         // What is in front of the host hands on what it was told to, and measures it: nothing goes past it.
         return ways;
@@ -55,10 +55,10 @@ pub(crate) fn ways(
     for outside in reflexive.chain(page) {
         if !known.contains(&outside) {
             known.push(outside);
-            ways.push(Way::Reflexive(outside));
+            ways.push(LocalCandidate::Reflexive(outside));
         }
     }
-    ways.extend(at.filter(|_| config.tcp).map(|(host, port)| Way::Tcp(host, port)));
+    ways.extend(at.filter(|_| config.tcp).map(|(host, port)| LocalCandidate::Tcp(host, port)));
     ways
 }
 
@@ -76,11 +76,11 @@ mod tests {
         let (own, seen) = (at("192.0.2.7:8443"), at("198.51.100.1:4000"));
         let page = |host: &str| Some((host.to_owned(), 443));
         let all = |host: &str| ways(&config, own, std::iter::once(seen), page(host));
-        let tcp = |host: &str| Way::Tcp(host.to_owned(), 443);
-        let (host, outside) = (Way::Host(own), Way::Reflexive(seen));
+        let tcp = |host: &str| LocalCandidate::Tcp(host.to_owned(), 443);
+        let (host, outside) = (LocalCandidate::Host(own), LocalCandidate::Reflexive(seen));
         assert_eq!(all("127.0.0.1"), [host.clone(), outside.clone(), tcp("127.0.0.1")]);
         assert_eq!(all("game-box"), [host.clone(), outside.clone(), tcp("game-box")]);
-        let forwarded = Way::Reflexive(at("198.51.100.9:443"));
+        let forwarded = LocalCandidate::Reflexive(at("198.51.100.9:443"));
         let expected = [host.clone(), outside.clone(), forwarded, tcp("198.51.100.9")];
         assert_eq!(all("198.51.100.9"), expected);
         let none = std::iter::empty;
@@ -91,7 +91,7 @@ mod tests {
         // Nothing goes past what is in front.
         let media_addresses = vec![at("203.0.113.1:1").ip()];
         let behind = HostConfig { media_addresses, ..HostConfig::default() };
-        let handed = [Way::Host(at("203.0.113.1:8443"))];
+        let handed = [LocalCandidate::Host(at("203.0.113.1:8443"))];
         assert_eq!(ways(&behind, own, std::iter::once(seen), page("203.0.113.1")), handed);
     }
 }

@@ -1,11 +1,11 @@
 //! The client's checks: it asks everywhere, nominates the first that answers, and asks again as consent (RFC 7675). By TCP it asks
 //! when nobody has answered by UDP for a second: what the path has lost is waited for there.
 
+use super::RemoteCandidate;
 use super::stun::{self, Message, Transaction};
 use super::{
     CONSENT, Credentials, FIRST_CHECK, PRIORITY, Pair, REMEMBERED, SLOWEST_CHECK, transmit,
 };
-use crate::sdp::Candidate;
 use crate::secrets::Secrets;
 use crate::transmit::{Remote, Transmit, Transport};
 use gameway_units::{Duration, Ecn, Instant};
@@ -40,7 +40,7 @@ struct Open {
 }
 
 impl Checks {
-    pub(super) fn new(candidates: &[Candidate], now: Instant, mut secrets: Secrets) -> Self {
+    pub(super) fn new(candidates: &[RemoteCandidate], now: Instant, mut secrets: Secrets) -> Self {
         Self {
             candidates: candidates.iter().map(|candidate| candidate.remote).collect(),
             began: now,

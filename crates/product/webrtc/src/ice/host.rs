@@ -12,9 +12,9 @@
 //! | asking ends | after 15 s | a browser gives up then (libwebrtc) |
 //! | silence of a nominated pair | 3 s | a browser asks on its own pair each 2.5 s: then a worse one that it nominates is taken |
 
+use super::candidate::{HOST_PRIORITY, RemoteCandidate, TCP_PRIORITY};
 use super::stun::{self, Message, Transaction};
 use super::{Credentials, PRIORITY, Pair, REMEMBERED, transmit};
-use crate::sdp::{Candidate, HOST_PRIORITY, TCP_PRIORITY};
 use crate::secrets::Secrets;
 use crate::transmit::{Remote, Transmit, Transport};
 use gameway_units::{Duration, Ecn, Instant};
@@ -99,7 +99,7 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub(super) fn new(candidates: &[Candidate], now: Instant, mut secrets: Secrets) -> Self {
+    pub(super) fn new(candidates: &[RemoteCandidate], now: Instant, mut secrets: Secrets) -> Self {
         // A client opens connections to the host, the host none to him.
         let asked = candidates.iter().filter(|one| one.remote.over == Transport::Udp);
         let list = asked.map(|one| Known::new(one.remote, one.priority, Some(now)));

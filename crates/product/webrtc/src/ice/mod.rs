@@ -23,14 +23,16 @@
 //! | checks go on to an address that did not answer seven times (RFC 8489 section 6.2.1) | its filter may open late; [`host`] has the bounds |
 //! | candidates by name (mDNS) are passed over | who hides an address lets the host learn it from the check |
 
+mod candidate;
 mod client;
 mod host;
 pub mod reflexive;
 pub mod stun;
 
-use crate::sdp::Candidate;
 use crate::secrets::Secrets;
 use crate::transmit::{Remote, Transmit};
+pub(crate) use candidate::Line;
+pub use candidate::{LocalCandidate, RemoteCandidate};
 use client::Checks;
 use gameway_units::{Duration, Ecn, Instant};
 use host::Pairs;
@@ -110,7 +112,7 @@ impl Ice {
     pub(crate) fn controlled(
         local: Credentials,
         remote: Credentials,
-        candidates: &[Candidate],
+        candidates: &[RemoteCandidate],
         now: Instant,
         secrets: Secrets,
     ) -> Self {
@@ -121,7 +123,7 @@ impl Ice {
     pub(crate) fn controlling(
         local: Credentials,
         remote: Credentials,
-        candidates: &[Candidate],
+        candidates: &[RemoteCandidate],
         now: Instant,
         secrets: Secrets,
     ) -> Self {
@@ -293,7 +295,7 @@ mod tests {
         let (ours, theirs) = (credentials("host"), credentials("client"));
         let start = (Instant::ZERO, || Secrets::new([7; 32]));
         let mut host_end = Ice::controlled(ours.clone(), theirs.clone(), &[], start.0, start.1());
-        let named = [0, 1].map(|way| Candidate { remote: host(way).into(), priority: 1 });
+        let named = [0, 1].map(|way| RemoteCandidate { remote: host(way).into(), priority: 1 });
         let mut asking = Ice::controlling(theirs, ours, &named, start.0, start.1());
         let mut flying: Vec<(Instant, bool, usize, Vec<u8>)> = Vec::new();
         let mut sent = 0;
@@ -355,7 +357,7 @@ mod tests {
         let credentials = |name: &str| Credentials { name: name.into(), password: "p".repeat(24) };
         let (ours, theirs) = (credentials("host"), credentials("client"));
         let by_tcp = Remote { address: host(1), over: crate::transmit::Transport::Tcp };
-        let named = [host(0).into(), by_tcp].map(|remote| Candidate { remote, priority: 1 });
+        let named = [host(0).into(), by_tcp].map(|remote| RemoteCandidate { remote, priority: 1 });
         let first_by_tcp = |answers: bool| {
             let secrets = Secrets::new([7; 32]);
             let mut asking =
@@ -386,8 +388,8 @@ mod tests {
     fn who_is_named_is_asked_one_after_the_other_and_not_for_ever() {
         let credentials = |name: &str| Credentials { name: name.into(), password: "p".repeat(24) };
         let (ours, theirs) = (credentials("host"), credentials("client"));
-        let named =
-            [0, 1, 2].map(|way| Candidate { remote: client(way).into(), priority: 1 + way as u32 });
+        let named = [0, 1, 2]
+            .map(|way| RemoteCandidate { remote: client(way).into(), priority: 1 + way as u32 });
         let mut host_end =
             Ice::controlled(ours, theirs, &named, Instant::ZERO, Secrets::new([7; 32]));
         let mut sent: Vec<(i64, SocketAddr)> = Vec::new();
@@ -408,8 +410,8 @@ mod tests {
     fn selected_after(steps: &[(i64, usize, bool, bool)]) -> Option<SocketAddr> {
         let credentials = |name: &str| Credentials { name: name.into(), password: "p".repeat(24) };
         let (ours, theirs) = (credentials("host"), credentials("client"));
-        let named =
-            [0, 1].map(|way| Candidate { remote: client(way).into(), priority: 2 - way as u32 });
+        let named = [0, 1]
+            .map(|way| RemoteCandidate { remote: client(way).into(), priority: 2 - way as u32 });
         let mut host_end =
             Ice::controlled(ours, theirs, &named, Instant::ZERO, Secrets::new([7; 32]));
         for (number, (milli, way, nominates, answers)) in steps.iter().enumerate() {

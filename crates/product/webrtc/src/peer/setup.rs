@@ -5,9 +5,9 @@ use super::dtls::DtlsLayer;
 use crate::clock::TimeBase;
 use crate::data::DataChannels;
 use crate::error::WebrtcError;
-use crate::ice::{Credentials, Ice};
+use crate::ice::{Credentials, Ice, LocalCandidate};
 use crate::identity::Identity;
-use crate::sdp::{self, Abilities, AnswerTerms, Description, Negotiated, OfferTerms, Way};
+use crate::sdp::{self, Abilities, AnswerTerms, Description, Negotiated, OfferTerms};
 use crate::secrets::Secrets;
 use gameway_units::{Instant, VideoCodec};
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub struct HostConfig {
     /// Our certificate.
     pub identity: Identity,
     /// Where we listen, as clients reach it; the best of each kind first.
-    pub candidates: Vec<Way>,
+    pub candidates: Vec<LocalCandidate>,
     /// Whether we have sound to send.
     pub audio: bool,
     /// Whether we can send H.265, too.

@@ -3,12 +3,9 @@
 //!
 //! [`Description`] is what was read of either side's text; [`offer`] and [`answer`] write ours.
 
-mod candidate;
 mod parse;
 mod write;
 
-pub use candidate::{Candidate, Way};
-pub(crate) use candidate::{HOST_PRIORITY, TCP_PRIORITY};
 pub use parse::{Description, Extension, Format, Media, MediaKind};
 pub(crate) use write::MAX_MESSAGE;
 pub use write::{AnswerTerms, OfferTerms, answer, offer};

@@ -1,9 +1,8 @@
 //! Reading a session description. Bounded: [`MAX_SIZE`] bytes and [`MAX_MEDIA`] media sections.
 
 use super::FRAMES;
-use super::candidate::Candidate;
 use crate::error::WebrtcError;
-use crate::ice::Credentials;
+use crate::ice::{Credentials, RemoteCandidate};
 use crate::identity::Fingerprint;
 use gameway_units::VideoCodec;
 
@@ -80,7 +79,7 @@ pub struct Description {
     /// `setup`: who begins DTLS.
     pub setup: String,
     /// Where the sender may be.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RemoteCandidate>,
     /// Media sections in order.
     pub media: Vec<Media>,
     /// The largest data message that the sender takes.
@@ -182,9 +181,10 @@ impl Description {
             }
             "setup" if self.setup.is_empty() => value.clone_into(&mut self.setup),
             "candidate" if self.candidates.len() < MAX_CANDIDATES => {
-                let is_new =
-                    |it: &Candidate| self.candidates.iter().all(|one| one.remote != it.remote);
-                self.candidates.extend(Candidate::parse(value).filter(is_new));
+                let is_new = |it: &RemoteCandidate| {
+                    self.candidates.iter().all(|one| one.remote != it.remote)
+                };
+                self.candidates.extend(RemoteCandidate::parse(value).filter(is_new));
             }
             "max-message-size" => self.max_message_size = value.parse().ok(),
             _ => {

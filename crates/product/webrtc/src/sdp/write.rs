@@ -1,12 +1,11 @@
 //! Writing our offer and our answer.
 
-use super::candidate::{Line, Way};
 use super::parse::{Description, Media, MediaKind};
 use super::{
     ARRIVAL_TIMES, CONGESTION_CONTROL, DEPENDENCIES, FLEXFEC, FRAME, NACK, Negotiated,
     PLAYOUT_DELAY, PROBE, REFERENCE_TIME, REPAIR, TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
 };
-use crate::ice::Credentials;
+use crate::ice::{Credentials, Line, LocalCandidate};
 use crate::identity::Fingerprint;
 use gameway_units::{PayloadFormat, VideoCodec};
 use std::fmt::Write as _;
@@ -49,7 +48,7 @@ pub struct AnswerTerms<'a> {
     /// A number of this session.
     pub session: u32,
     /// The ways to us, the best of each kind first.
-    pub candidates: &'a [Way],
+    pub candidates: &'a [LocalCandidate],
     /// Whether we have sound to send.
     pub audio: bool,
     /// What was agreed on.
@@ -314,7 +313,7 @@ fn video_streams(lines: &mut Lines, negotiated: &Negotiated, payload_type: u8) {
     }
 }
 
-fn candidates(lines: &mut Lines, ways: &[Way]) {
+fn candidates(lines: &mut Lines, ways: &[LocalCandidate]) {
     for (index, way) in ways.iter().enumerate() {
         lines.line(format_args!("{}", Line(index, way)));
     }

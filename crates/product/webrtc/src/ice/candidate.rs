@@ -12,9 +12,9 @@ const REFLEXIVE_PRIORITY: u32 = (100 << 24) | (65_535 << 8) | 255;
 /// TCP waits for what the path has lost.
 pub(crate) const TCP_PRIORITY: u32 = (1 << 24) | (65_535 << 8) | 255;
 
-/// A way to us, as our answer names it.
+/// Where we can be reached, as our answer names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum LocalCandidate {
     /// Where the media socket is reached straight.
     Host(SocketAddr),
     /// Where it is reached by what is in front of it, as others see it.
@@ -23,14 +23,14 @@ pub enum Way {
     Tcp(String, u16),
 }
 
-impl From<SocketAddr> for Way {
+impl From<SocketAddr> for LocalCandidate {
     fn from(address: SocketAddr) -> Self {
         Self::Host(address)
     }
 }
 
-/// The `index`th way as a line of a description.
-pub(super) struct Line<'a>(pub(super) usize, pub(super) &'a Way);
+/// The `index`th of our candidates as a line of a description.
+pub(crate) struct Line<'a>(pub(crate) usize, pub(crate) &'a LocalCandidate);
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,18 +39,18 @@ impl fmt::Display for Line<'_> {
         let later = (index as u32) << 8;
         write!(formatter, "a=candidate:{} 1 ", index + 1)?;
         match way {
-            Way::Host(at) => {
+            LocalCandidate::Host(at) => {
                 let priority = HOST_PRIORITY - later;
                 write!(formatter, "udp {priority} {} {} typ host", at.ip(), at.port())
             }
-            Way::Reflexive(at) => {
+            LocalCandidate::Reflexive(at) => {
                 let priority = REFLEXIVE_PRIORITY - later;
                 // Nobody needs to know where it is from.
                 let from = if at.is_ipv4() { "0.0.0.0" } else { "::" };
                 let (ip, port) = (at.ip(), at.port());
                 write!(formatter, "udp {priority} {ip} {port} typ srflx raddr {from} rport 0")
             }
-            Way::Tcp(host, port) => {
+            LocalCandidate::Tcp(host, port) => {
                 let priority = TCP_PRIORITY - later;
                 write!(formatter, "tcp {priority} {host} {port} typ host tcptype passive")
             }
@@ -58,16 +58,16 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// Where the other side may be.
+/// Where the other side may be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate {
+pub struct RemoteCandidate {
     /// Its address.
     pub remote: Remote,
     /// How much it wants to be reached there.
     pub priority: u32,
 }
 
-impl Candidate {
+impl RemoteCandidate {
     /// A candidate of component 1 with a plain address, to which something can be sent: by UDP, or by TCP if it waits for connections.
     #[must_use]
     pub fn parse(value: &str) -> Option<Self> {
@@ -104,13 +104,18 @@ mod tests {
     #[test]
     fn ours_are_read_as_written_and_those_by_tcp_come_last() {
         let at: SocketAddr = "192.0.2.7:8443".parse().expect("an address");
-        let ways = [Way::Host(at), Way::Reflexive(at), Way::Tcp("192.0.2.7".to_owned(), 8443)];
-        let read: Vec<Candidate> = ways
+        let ways = [
+            LocalCandidate::Host(at),
+            LocalCandidate::Reflexive(at),
+            LocalCandidate::Tcp("192.0.2.7".to_owned(), 8443),
+        ];
+        let read: Vec<RemoteCandidate> = ways
             .iter()
             .enumerate()
             .map(|(index, way)| {
                 let line = Line(index, way).to_string();
-                Candidate::parse(line.strip_prefix("a=candidate:").expect("a line")).expect("read")
+                RemoteCandidate::parse(line.strip_prefix("a=candidate:").expect("a line"))
+                    .expect("read")
             })
             .collect();
         assert!(read.iter().all(|one| one.remote.address == at));
@@ -133,8 +138,10 @@ mod tests {
             "1 1 udp 1 192.0.2.1 5 host",
             "",
         ] {
-            assert_eq!(Candidate::parse(value), None, "{value}");
+            assert_eq!(RemoteCandidate::parse(value), None, "{value}");
         }
-        assert!(Candidate::parse("1 1 UDP 1 2001:db8::1 5 typ relay raddr :: rport 0").is_some());
+        assert!(
+            RemoteCandidate::parse("1 1 UDP 1 2001:db8::1 5 typ relay raddr :: rport 0").is_some()
+        );
     }
 }
