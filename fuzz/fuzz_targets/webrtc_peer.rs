@@ -3,7 +3,7 @@
 #![no_main]
 
 use gameway_units::{Ecn, Instant};
-use gameway_webrtc::sdp::Way;
+use gameway_webrtc::ice::LocalCandidate;
 use gameway_webrtc::{HostConfig, Identity, Peer, Secrets, whep};
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ fn config() -> &'static HostConfig {
     static CONFIG: OnceLock<HostConfig> = OnceLock::new();
     CONFIG.get_or_init(|| HostConfig {
         identity: Identity::generate().expect("a certificate"),
-        candidates: vec![Way::Host(([127, 0, 0, 1], 1).into())],
+        candidates: vec![LocalCandidate::Host(([127, 0, 0, 1], 1).into())],
         audio: true,
         h265: false,
         nack: true,

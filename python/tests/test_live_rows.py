@@ -70,7 +70,7 @@ class Row:
         return "-P", str(self.flows), "-C", self.control
 
 
-TRANSFERS = [(1, "cubic"), (20, "cubic"), (1, "bbr")]
+TRANSFERS = [(1, "cubic"), (20, "cubic"), (1, "bbr"), (20, "bbr")]
 ROWS = [
     Row(rate, rtt, *transfer, way)
     for rate, rtt, transfer, way in product(
@@ -133,11 +133,13 @@ def test_a_game_beside_transfers(row: Row, mode: str, tmp_path: Path) -> None:
             pass
         without = figures(made, row.rtt)
         with made.gateway(*config(tmp_path, mode)) as gateway:
+            began = gateway.cpu_seconds()
             with made.download(SECONDS, *row.options, way=row.way):
                 pass
+            cpu = 100 * (gateway.cpu_seconds() - began) / SECONDS
             gateway.end()
         found = figures(made, row.rtt)
-    tell(f"| {row} | `{mode}` | {shown(without)} | {shown(found)} |")
+    tell(f"| {row} | `{mode}` | {shown(without)} | {shown(found)} | {cpu:.1f} % |")
     # In mode `both` bursts of data behind acknowledgments that wait hold windows low.
     least = 0.75 if row.way == "both" and mode == "both" else 0.9
     with of_times():
