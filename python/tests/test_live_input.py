@@ -118,12 +118,15 @@ class Page(NamedTuple):
     def opened(self, url: str, before: str = "") -> Page:
         """Open the page anew, until it may play; a script may run before its own."""
         page = Page(self.made, self.made.open(url, before))
-        until_frames(self.made, page.session)
+        page.until_it_plays()
+        return page
+
+    def until_it_plays(self) -> None:
+        until_frames(self.made, self.session)
         until = time.monotonic() + WAIT_S
-        while self.made.evaluate(page.session, "document.getElementById('lock').hidden"):
+        while self.made.evaluate(self.session, "document.getElementById('lock').hidden"):
             assert time.monotonic() < until, "the host did not say that the page may play"
             time.sleep(0.02)
-        return page
 
 
 @pytest.fixture(scope="module")

@@ -94,8 +94,8 @@ def live(made: Home, row: Row) -> Found:
     with made.download(SECONDS, "-P", str(row.flows), "-C", row.control):
         pass
     span = SETTLED_S, SECONDS
-    waits = [made.wait(share, *span) - RTT_MS for share in (0.5, 0.99)]
-    return Found(*waits, made.share(*span))
+    half, most = (made.wait(share, *span) - RTT_MS for share in (0.5, 0.99))
+    return Found(half, most, made.share(*span))
 
 
 def measured(row: Row, folder: Path) -> dict[str, Found]:
