@@ -144,4 +144,34 @@ mod tests {
         histogram.clear();
         assert_eq!(histogram.buckets().count(), 0);
     }
+
+    #[test]
+    fn a_quantile_in_the_bucket_without_end_lies_evenly_around_the_mean() {
+        let mut histogram = DelayHistogram::default();
+        for seconds in [90, 110] {
+            histogram.add(Duration::from_secs(seconds));
+        }
+        // It begins at 80 s, and 100 s is the mean: as far behind it the bucket is taken to end.
+        for (share, seconds) in [(0.0, 80), (0.25, 90), (0.5, 100), (1.0, 120)] {
+            assert_eq!(histogram.quantile(share), Some(Duration::from_secs(seconds)), "{share}");
+        }
+        // The twin: a bucket that ends is spread from bound to bound, whatever its mean.
+        histogram.clear();
+        histogram.add(Duration::from_millis(10));
+        assert_eq!(histogram.quantile(0.5), Some(Duration::from_micros(10_000 + 2_500 / 2)));
+    }
+
+    #[test]
+    fn what_two_histograms_hold_is_in_one_after_they_are_merged() {
+        let (mut first, mut second) = (DelayHistogram::default(), DelayHistogram::default());
+        let mut all = DelayHistogram::default();
+        for (histogram, millis) in [(&mut first, [0, 10, 11]), (&mut second, [11, 50, 200_000])] {
+            for delay in millis.map(Duration::from_millis) {
+                histogram.add(delay);
+                all.add(delay);
+            }
+        }
+        first.merge(&second);
+        assert_eq!(first.buckets().collect::<Vec<_>>(), all.buckets().collect::<Vec<_>>());
+    }
 }

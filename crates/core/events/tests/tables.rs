@@ -1,9 +1,9 @@
 //! What is pushed is what is read back, from every table; and rows leave memory as they come.
 
 use gameway_events::{
-    BinRecord, ControllerRecord, EventRecord, Files, FrameRecord, FurtherTables, LinkRecord, Name,
-    PacketRecord, PingRecord, QueueDelayRecord, ResultTables, RunEvent, SegmentRecord, Sink,
-    SummaryRecord, Table,
+    BinRecord, ControllerRecord, CpuRecord, EventRecord, Files, FrameRecord, FurtherTables,
+    LatenessRecord, LinkRecord, Name, PacketRecord, PingRecord, QueueDelayRecord, ResultTables,
+    RunEvent, SegmentRecord, Sink, SummaryRecord, Table,
 };
 use parquet::basic::{ConvertedType, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -390,4 +390,97 @@ fn an_event_as_text_has_its_table_and_its_row() {
     }
     let ping = serde_json::to_string(&one_each()[5]).unwrap();
     assert_eq!(ping, r#"{"table":"pings","row":{"sent_ns":2,"rtt_ns":16026880}}"#);
+}
+
+/// The names in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn each_part_of_a_run_has_the_tables_that_it_fills() {
+    type Create = fn(&Path) -> Result<ResultTables, gameway_events::SinkError>;
+    let every_run = "bins controller events frames link pings queue_delay summary";
+    let asked_for =
+        "bins controller events frames lateness link packets pings queue_delay segments summary";
+    let parts: [(&str, Create, &str); 5] = [
+        ("run", |folder| ResultTables::of_run(folder, FurtherTables::default()), every_run),
+        ("further", |folder| ResultTables::of_run(folder, ALL), asked_for),
+        (
+            "host",
+            |folder| ResultTables::of_host(folder, Files::Whole),
+            "client_frames controller cpu events host_frames lateness",
+        ),
+        ("client", ResultTables::of_client, "client_frames cpu events inputs sound"),
+        ("download", ResultTables::of_download, "controller events"),
+    ];
+    for (part, create, tables) in parts {
+        let folder = folder(&format!("part-{part}"));
+        Box::new(create(&folder).unwrap()).finish().unwrap();
+        let expected: Vec<_> = tables.split(' ').map(|table| format!("{table}.parquet")).collect();
+        assert_eq!(names(&folder), expected, "{part}");
+    }
+}
+
+#[test]
+fn an_event_of_a_table_that_a_sink_does_not_keep_is_no_failure() {
+    let folder = folder("others");
+    let mut tables = Box::new(ResultTables::of_host(&folder, Files::Pieces).unwrap());
+    one_each().into_iter().for_each(|event| tables.take(event));
+    tables.take(RunEvent::Cpu(CpuRecord { cpu_ns: 1, wall_ns: 2, ..CpuRecord::default() }));
+    tables.take(RunEvent::Lateness(LatenessRecord::default()));
+    tables.finish().unwrap();
+    let pieces = ["controller", "cpu", "events", "lateness"];
+    assert_eq!(names(&folder), pieces.map(|table| format!("{table}.00000.parquet")));
+    assert_eq!(dump(&folder, "cpu.00000.")[1], "  1 2");
+}
+
+#[test]
+fn a_piece_that_lacks_no_row_is_not_written_again() {
+    let folder = folder("unchanged");
+    let mut table: Table<PingRecord> = Table::create(&folder, Files::Pieces).unwrap();
+    table.push(&PingRecord { sent_ns: 1, rtt_ns: None }).unwrap();
+    table.keep().unwrap();
+    // Whoever takes the piece away meanwhile finds none: nothing has come since.
+    std::fs::remove_file(folder.join("pings.00000.parquet")).unwrap();
+    table.keep().unwrap();
+    assert_eq!(names(&folder).len(), 0);
+    table.push(&PingRecord { sent_ns: 2, rtt_ns: None }).unwrap();
+    table.keep().unwrap();
+    assert_eq!(pieces(&folder), [["1 null", "2 null"]]);
+}
+
+#[test]
+fn the_first_piece_that_cannot_be_written_ends_the_others() {
+    let folder = folder("no-pieces");
+    let further = FurtherTables { files: Files::Pieces, ..FurtherTables::default() };
+    let mut tables = Box::new(ResultTables::of_run(&folder, further).unwrap());
+    let ping = |sent_ns| RunEvent::Ping(PingRecord { sent_ns, rtt_ns: None });
+    tables.take(ping(1));
+    std::fs::remove_dir(&folder).unwrap();
+    tables.keep();
+    assert!(tables.has_failed());
+    // The folder is there again, and what comes now is ignored.
+    std::fs::create_dir(&folder).unwrap();
+    tables.take(ping(2));
+    tables.keep();
+    let error = tables.finish().unwrap_err().to_string();
+    assert!(error.contains("pings.00000.parquet.partial: "), "{error}");
+    assert_eq!(names(&folder).len(), 0);
+}
+
+#[test]
+fn a_channel_hears_each_event_and_never_fails() {
+    let (mut sink, events) = std::sync::mpsc::channel();
+    one_each().into_iter().for_each(|event| sink.take(event));
+    assert_eq!(events.try_iter().collect::<Vec<_>>(), one_each());
+    // A receiver that has hung up does not end the run.
+    drop(events);
+    one_each().into_iter().for_each(|event| sink.take(event));
+    assert!(!sink.has_failed());
+    Box::new(sink).finish().unwrap();
 }
