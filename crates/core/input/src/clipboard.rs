@@ -229,7 +229,61 @@ mod tests {
         assert_eq!(assembly.on_part(&part(2, 0, &[0xc3, 0x28])), Some(Err(Outcome::NoText)));
         // One that begins anew gives up the one before.
         assert_eq!(assembly.on_part(&part(4, 0, b"ab")), None);
+        assert_eq!(assembly.kept(), 2);
         assert_eq!(assembly.on_part(&part(1, 0, b"x")), Some(Ok("x".to_owned())));
         assert_eq!(assembly.on_part(&part(0, 0, b"")), Some(Ok(String::new())));
+    }
+
+    /// The bytes of docs/wire-protocol.md, by hand.
+    #[test]
+    fn the_layout_is_as_documented() {
+        let part = |total, offset, bytes: &[u8]| {
+            Message::Part(Part { total, offset, bytes: bytes.to_vec() })
+        };
+        for (message, bytes) in [
+            (Message::Offer, &b"GC\x01\x00"[..]),
+            (Message::Ask, b"GC\x01\x01"),
+            (part(0x0001_0203, 0x0405, b"ab"), b"GC\x01\x02\x00\x01\x02\x03\x00\x00\x04\x05ab"),
+            (part(0, 0, b""), b"GC\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00"),
+            (Message::Outcome(Outcome::Taken), b"GC\x01\x03\x00"),
+            (Message::Outcome(Outcome::TooLong), b"GC\x01\x03\x02"),
+            (Message::Outcome(Outcome::Gone), b"GC\x01\x03\x05"),
+        ] {
+            assert_eq!(message.to_bytes(), bytes);
+            assert_eq!(Message::parse(bytes), Some(message));
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        for bytes in [
+            &b"GC\x01"[..],
+            b"GI\x01\x00",
+            b"XC\x01\x00",
+            b"GC\x02\x00",
+            b"GC\x01\x04",
+            // More than there is to say, and less.
+            b"GC\x01\x00\x00",
+            b"GC\x01\x01\x00",
+            b"GC\x01\x03",
+            b"GC\x01\x03\x06",
+            b"GC\x01\x03\x00\x00",
+            b"GC\x01\x02\x00\x00\x00\x00\x00\x00\x00",
+        ] {
+            assert_eq!(Message::parse(bytes), None, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_is_within_its_text_and_no_longer_than_a_part_may_be() {
+        let is_taken = |total, offset, length| {
+            let part = Part { total, offset, bytes: vec![b'a'; length] };
+            Message::parse(&Message::Part(part).to_bytes()).is_some()
+        };
+        assert!(is_taken(3, 1, 2) && !is_taken(3, 1, 3), "it ends with the text");
+        assert!(is_taken(u32::MAX, u32::MAX - 1, 1) && !is_taken(u32::MAX, u32::MAX, 1));
+        assert!(is_taken(20_000, 0, 16_384) && !is_taken(20_000, 0, 16_385), "16 KiB at most");
+        assert!(is_taken(0, 0, 0), "an empty text has one part, which is empty");
+        assert!(!is_taken(1, 0, 0) && !is_taken(1, 1, 0), "others have something to say");
     }
 }
