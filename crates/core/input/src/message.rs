@@ -311,4 +311,19 @@ mod tests {
             assert_eq!(Acknowledgement::parse(bad), None);
         }
     }
+
+    #[test]
+    fn a_message_has_32_changes_at_most_and_none_beyond_the_last_number() {
+        let change = Change::Character('a');
+        let is_taken = |first_change, count| {
+            let changes = vec![change; count];
+            let (held, pointer) = (Held::default(), Pointer::default());
+            let message =
+                Message { number: 1, first_change, changes, held, pointer, wants_answer: true };
+            Message::parse(&message.to_bytes()).is_some()
+        };
+        assert!(is_taken(1, 32) && !is_taken(1, 33));
+        // The number behind the last change is told, too.
+        assert!(is_taken(u32::MAX - 1, 1) && !is_taken(u32::MAX, 1));
+    }
 }

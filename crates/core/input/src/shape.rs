@@ -142,4 +142,25 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn an_image_is_whole_if_its_sides_its_point_its_screen_and_its_pixels_agree() {
+        let image = |screen, size: (u8, u8), hotspot| {
+            let pixels = vec![0; 4 * usize::from(size.0) * usize::from(size.1)];
+            Image { screen, size, hotspot, pixels }
+        };
+        for (size, hotspot) in [((1, 1), (0, 0)), ((127, 1), (126, 0)), ((1, 127), (0, 126))] {
+            assert!(image((1, 1), size, hotspot).is_whole(), "{size:?}");
+        }
+        let sides = [(128, 1), (1, 128), (0, 1), (1, 0)].map(|size| image((1, 1), size, (0, 0)));
+        let points = [(2, 0), (0, 3), (2, 3)].map(|hotspot| image((1, 1), (2, 3), hotspot));
+        let screens = [(0, 1), (1, 0), (0, 0)].map(|screen| image(screen, (2, 3), (0, 0)));
+        for bad in sides.iter().chain(&points).chain(&screens) {
+            assert!(!bad.is_whole(), "{bad:?}");
+        }
+        for bytes in [0, 23, 25, 4 * 5] {
+            let bad = Image { pixels: vec![0; bytes], ..image((1, 1), (2, 3), (0, 0)) };
+            assert!(!bad.is_whole(), "{bytes} bytes");
+        }
+    }
 }

@@ -179,4 +179,21 @@ mod tests {
         expected.extend(b"\x02\x01\xff\x80\x01\x7f\xff\0\0\xff\xff");
         assert_eq!(message.to_bytes(), expected);
     }
+
+    #[test]
+    fn what_is_not_whole_is_refused() {
+        let pads = [Some(State::default()), None, None, None];
+        let good = Message { number: 1, pads, wants_answer: false }.to_bytes();
+        assert_eq!(good[..HEAD], *b"GG\x01\x01\0\0\0\x01");
+        assert!(Message::parse(&good).is_some());
+        // Flags: one that there is not, another gamepad, and none.
+        for (at, byte) in
+            [(0, b'X'), (1, b'X'), (2, 2), (3, 0x11), (3, 0x21), (3, 0x41), (3, 3), (3, 0), (7, 0)]
+        {
+            let mut bad = good.clone();
+            bad[at] = byte;
+            assert_eq!(Message::parse(&bad), None, "{byte} at {at}");
+        }
+        assert_eq!(Message::parse(&good[..HEAD - 1]), None);
+    }
 }
