@@ -2,7 +2,8 @@
 
 use crate::script::Script;
 use gameway_input::gamepad::{
-    Action, Answer, Axis, Button, Event, Message, Missing, PADS, Player, Program, Reading, Trigger,
+    Action, Answer, Axis, Button, Event, Message, Missing, PADS, Player, Program, Reading, State,
+    Trigger,
 };
 use gameway_testbed::{Ends, Fates, Impairment, Testbed};
 use gameway_units::{Duration, Instant};
@@ -273,4 +274,67 @@ fn a_count_that_lies_presses_four_times_at_most_and_a_lost_pull_is_a_whole_one()
     message.pads = [None; PADS];
     program.on_message(at(1), &message);
     assert_eq!(events(&mut program), []);
+}
+
+#[test]
+fn a_message_that_comes_twice_counts_once() {
+    let (mut player, mut program) = (Player::default(), Program::default());
+    player.read(0, Some(&Reading { axes: [1, 0, 0, 0], ..Reading::default() }));
+    let message = player.poll(at(0)).expect("a message");
+    assert_eq!(program.on_message(at(0), &message), Some(1));
+    // It is answered again, since the first answer may be lost, and says nothing of the player's life.
+    assert_eq!(program.on_message(at(400), &message), Some(1));
+    assert_eq!(program.next_deadline(), Some(at(500)));
+    program.on_deadline(at(500));
+    let moves = [1, 0].map(|place| Event::Move(Axis::LeftX, place));
+    assert_eq!(events(&mut program), [&[Event::Appear][..], &moves].concat());
+    program.on_message(at(600), &message);
+    assert_eq!(events(&mut program), []);
+}
+
+#[test]
+fn one_button_one_trigger_or_one_stick_is_enough_to_be_off_its_rest() {
+    let rest = Reading::default();
+    for reading in [
+        Reading { pressed: 1 << Button::Home as u8, ..rest },
+        Reading { triggers: [0, 1], ..rest },
+        Reading { axes: [0, 0, 0, -1], ..rest },
+    ] {
+        let (mut player, mut program) = (Player::default(), Program::default());
+        player.read(3, Some(&reading));
+        let message = player.poll(at(0)).expect("a message");
+        let message = program.on_message(at(0), &message).expect("a gamepad has come");
+        player.on_answer(&Answer { missing: Missing::Nothing, message });
+        let deadlines = (player.next_deadline(), program.next_deadline());
+        assert_eq!(deadlines, (Some(at(100)), Some(at(500))), "{reading:?}");
+        // The twin: at rest nobody waits for anything.
+        player.read(3, Some(&rest));
+        let message = player.poll(at(100)).expect("a message");
+        program.on_message(at(100), &message);
+        player.on_answer(&Answer { missing: Missing::Nothing, message: message.number });
+        assert_eq!((player.next_deadline(), program.next_deadline()), (None, None), "{reading:?}");
+    }
+}
+
+#[test]
+fn the_last_change_of_a_trigger_is_how_far_it_is_pulled_and_those_before_are_whole_pulls() {
+    let mut program = Program::default();
+    let mut message = Message {
+        number: 1,
+        pads: [Some(State::default()), None, None, None],
+        wants_answer: false,
+    };
+    program.on_message(at(0), &message);
+    assert_eq!(events(&mut program), [Event::Appear]);
+    let state = message.pads[0].as_mut().expect("a gamepad");
+    // The left one was pulled, let go and is pulled now; the right one was pulled and is nearly let go.
+    (state.changes[6], state.changes[7]) = (3, 2);
+    state.triggers = [99, 9];
+    message.number = 2;
+    program.on_message(at(1), &message);
+    let pulls = [(Trigger::Left, 255), (Trigger::Left, 0), (Trigger::Left, 99)]
+        .into_iter()
+        .chain([(Trigger::Right, 255), (Trigger::Right, 9)]);
+    let expected: Vec<_> = pulls.map(|(trigger, value)| Event::Pull(trigger, value)).collect();
+    assert_eq!(events(&mut program), expected);
 }

@@ -122,3 +122,19 @@ fn a_change_may_have_the_last_number() {
     program.on_message(Instant::ZERO, &player(u32::MAX));
     assert_eq!(program.newest_change(), u32::MAX - 1);
 }
+
+#[test]
+fn a_message_that_comes_twice_counts_once() {
+    let (mut player, mut program) = (Player::default(), Program::default());
+    player.press(key("KeyW"));
+    let message = told(&mut player, at(0));
+    let answer = program.on_message(at(0), &message);
+    assert_eq!(actions(&mut program), [Action::Press(key("KeyW"))]);
+    // It is answered again, since the first answer may be lost, and says nothing of the player's life.
+    assert_eq!(program.on_message(at(400), &message), answer);
+    assert_eq!((actions(&mut program), program.next_deadline()), (vec![], Some(at(500))));
+    program.on_deadline(at(500));
+    assert_eq!(actions(&mut program), [Action::Release(key("KeyW"))]);
+    program.on_message(at(600), &message);
+    assert_eq!((actions(&mut program), program.next_deadline()), (vec![], None));
+}

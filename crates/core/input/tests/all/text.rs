@@ -1,6 +1,6 @@
 //! Text that a program takes slowly, that nobody takes, and that is of no use any more.
 
-use gameway_input::{Action, Key, Player, Program, Switch};
+use gameway_input::{Acknowledgement, Action, Key, Player, Program, Switch};
 use gameway_testbed::Random;
 use gameway_units::{Duration, Instant};
 
@@ -51,6 +51,23 @@ fn a_program_that_takes_text_slowly_gets_all_of_it() {
     let (all, lost) = taken(&text, 40, 30);
     assert!(all == text, "{} of {} bytes", all.len(), text.len());
     assert!(lost >= 200, "{lost}");
+}
+
+#[test]
+fn each_part_of_a_text_is_told_as_soon_as_the_one_before_is_acknowledged() {
+    let mut player = Player::default();
+    (0..4 * 32).for_each(|_| assert!(player.type_character('a').is_some()));
+    for part in 0..4 {
+        let told = player.poll(at(part)).expect("its time is not awaited");
+        let first_change = 1 + 32 * part as u32;
+        assert_eq!((told.first_change, told.changes.len()), (first_change, 32));
+        // Of which a half has come, that is repeated in its time.
+        let half = Acknowledgement { next_change: first_change + 16, message: told.number };
+        player.on_acknowledgement(&half);
+        assert_eq!(player.next_deadline(), Some(at(part + 20)));
+        player.on_acknowledgement(&Acknowledgement { next_change: first_change + 32, ..half });
+    }
+    assert_eq!(player.next_deadline(), None);
 }
 
 #[test]
