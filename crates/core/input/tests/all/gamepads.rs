@@ -338,3 +338,14 @@ fn the_last_change_of_a_trigger_is_how_far_it_is_pulled_and_those_before_are_who
     let expected: Vec<_> = pulls.map(|(trigger, value)| Event::Pull(trigger, value)).collect();
     assert_eq!(events(&mut program), expected);
 }
+
+#[test]
+fn of_what_a_gamepad_did_before_it_was_known_only_what_is_held_happens() {
+    let mut program = Program::default();
+    let mut state = State::default();
+    // Three presses that are over, and a fourth one that is not.
+    (state.changes[0], state.changes[1], state.changes[6]) = (6, 7, 6);
+    let message = Message { number: 1, pads: [None, Some(state), None, None], wants_answer: false };
+    program.on_message(at(0), &message);
+    assert_eq!(events(&mut program), [Event::Appear, Event::Press(Button::East)]);
+}
