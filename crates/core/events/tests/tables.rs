@@ -5,7 +5,7 @@ use gameway_events::{
     LatenessRecord, LinkRecord, Name, PacketRecord, PingRecord, QueueDelayRecord, ResultTables,
     RunEvent, SegmentRecord, Sink, SummaryRecord, Table,
 };
-use parquet::basic::{ConvertedType, Type};
+use parquet::basic::{ConvertedType, Encoding, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::types::ColumnDescriptor;
@@ -483,4 +483,26 @@ fn a_channel_hears_each_event_and_never_fails() {
     one_each().into_iter().for_each(|event| sink.take(event));
     assert!(!sink.has_failed());
     Box::new(sink).finish().unwrap();
+}
+
+#[test]
+fn names_are_stored_as_a_dictionary_and_whole_numbers_as_differences() {
+    let folder = folder("encodings");
+    let mut tables = Box::new(ResultTables::of_run(&folder, ALL).unwrap());
+    one_each().into_iter().for_each(|event| tables.take(event));
+    tables.finish().unwrap();
+    for table in ["frames", "link"] {
+        for column in reader(&folder, table).metadata().row_group(0).columns() {
+            let kind = kind(column.column_descr());
+            let has = |encoding| column.encodings().any(|one| one == encoding);
+            let stored = (has(Encoding::RLE_DICTIONARY), has(Encoding::DELTA_BINARY_PACKED));
+            let is_whole_number = !["name", "f64", "bool"].contains(&kind);
+            assert_eq!(
+                stored,
+                (kind == "name", is_whole_number),
+                "{} of {table}",
+                column.column_path()
+            );
+        }
+    }
 }
