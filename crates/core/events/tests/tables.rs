@@ -455,6 +455,18 @@ fn a_piece_that_lacks_no_row_is_not_written_again() {
 }
 
 #[test]
+fn a_piece_that_could_not_be_written_is_written_when_it_can_be() {
+    let folder = folder("again");
+    let mut table: Table<PingRecord> = Table::create(&folder, Files::Pieces).unwrap();
+    table.push(&PingRecord { sent_ns: 1, rtt_ns: None }).unwrap();
+    std::fs::remove_dir(&folder).unwrap();
+    table.keep().unwrap_err();
+    std::fs::create_dir(&folder).unwrap();
+    table.keep().unwrap();
+    assert_eq!(pieces(&folder), [["1 null"]]);
+}
+
+#[test]
 fn the_first_piece_that_cannot_be_written_ends_the_others() {
     let folder = folder("no-pieces");
     let further = FurtherTables { files: Files::Pieces, ..FurtherTables::default() };

@@ -114,9 +114,8 @@ impl Player {
 
     /// The other end has changes.
     pub fn on_acknowledgement(&mut self, acknowledgement: &Acknowledgement) {
-        let end = self.first_change + self.changes.len() as u32;
-        // What was never sent cannot be acknowledged.
-        let next = acknowledgement.next_change.min(end);
+        // What was never told cannot be acknowledged.
+        let next = acknowledgement.next_change.min(self.told);
         while self.first_change < next {
             self.drop_first();
         }

@@ -94,6 +94,14 @@ test("a text that has no room is typed not at all", () => {
   expect(player.state.waiting).toBe(4096);
 });
 
+test("what was never told cannot be acknowledged", () => {
+  const end = new End();
+  end.player.type("a".repeat(40));
+  // Of 40 changes a message has 32.
+  end.answer("4741010000002900000001");
+  expect(end.player.state.waiting).toBe(8);
+});
+
 test("a key that repeats itself changes nothing", () => {
   const { player } = new End();
   expect([player.set(KEY, 4, true), player.set(KEY, 4, true), player.set(KEY, 4, false)]).toEqual([true, false, true]);

@@ -160,7 +160,8 @@ export class Player {
     // The first one is a greeting: the host takes what the player does.
     this.onTaken?.();
     this.onTaken = null;
-    const next = Math.min(answer.nextChange, this.#firstChange + this.#changes.length);
+    // What was never told cannot be acknowledged.
+    const next = Math.min(answer.nextChange, this.#told);
     while (this.#firstChange < next) this.#dropFirstChange();
     // What had no room until now is told at once.
     if (this.#told <= this.#firstChange && this.#changes.length > 0) this.#hasChange = true;

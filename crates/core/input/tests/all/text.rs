@@ -70,6 +70,18 @@ fn each_part_of_a_text_is_told_as_soon_as_the_one_before_is_acknowledged() {
     assert_eq!(player.next_deadline(), None);
 }
 
+/// A host that lies, or that knows another page's numbers: text that was never sent is not lost by it.
+#[test]
+fn what_was_never_told_cannot_be_acknowledged() {
+    let mut player = Player::default();
+    (0..40).for_each(|_| assert!(player.type_character('a').is_some()));
+    let told = player.poll(at(0)).expect("changes");
+    assert_eq!(told.changes.len(), 32);
+    player.on_acknowledgement(&Acknowledgement { next_change: 41, message: told.number });
+    let rest = player.poll(at(0)).expect("what had no room");
+    assert_eq!((rest.first_change, rest.changes.len()), (33, 8));
+}
+
 #[test]
 fn what_waits_is_bounded_and_what_is_beyond_is_refused() {
     let mut player = Player::default();
