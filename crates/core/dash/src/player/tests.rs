@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Ladder, SEGMENT_LENGTH, SegmentSizes};
+use gameway_units::Rate;
 
 const ANSWER: Duration = Duration::from_millis(100);
 
@@ -50,4 +51,39 @@ fn a_video_is_shown_from_its_first_segment_to_its_end_by_deadlines_alone() {
     assert_eq!(events.last(), Some(&Event::Ended { at: end }));
     assert!(!events.iter().any(|event| matches!(event, Event::Stalled { .. })));
     assert_eq!(last, end);
+}
+
+/// The first segments come at once at the highest level, whose target is 30 s; then 4 Mb/s take far too long for one. Gives
+/// when it is given up, since playback began.
+fn given_up_with_a_target_of(buffer_target: Duration) -> Option<Duration> {
+    let sizes = SegmentSizes::Constant;
+    let video = Presentation::new(Ladder::xu_claypool(), SEGMENT_LENGTH, None, sizes);
+    let initial_bitrate = Rate::from_mbps(20);
+    let settings = Settings { initial_bitrate, buffer_target, ..Settings::default() };
+    let mut player = Player::new(settings, video.expect("a video"), Instant::ZERO);
+    let mut now = Instant::ZERO;
+    // Manifest, initialization segment and two segments.
+    for _ in 0..4 {
+        player.on_deadline(now);
+        let Some(Action::Send(request)) = player.poll_action() else { panic!("a request") };
+        player.on_received(now, request.download);
+    }
+    assert!(matches!(player.poll_action(), Some(Action::Send(_))), "the third segment");
+    for report in 1..40 {
+        now = Instant::ZERO + Duration::from_millis(100) * report;
+        player.on_received(now, Bytes::new(1_000 + 50_000 * report.unsigned_abs()));
+        if let Some(Action::Close) = player.poll_action() {
+            return Some(now - Instant::ZERO);
+        }
+    }
+    None
+}
+
+/// 8 s are there when the third segment is asked for. The seventh report is the first of more than half a second.
+#[test]
+fn nothing_is_given_up_with_more_to_play_than_the_target() {
+    let ms = Duration::from_millis;
+    assert_eq!(given_up_with_a_target_of(ms(9_000)), Some(ms(700)));
+    assert_eq!(given_up_with_a_target_of(ms(6_000)), Some(ms(2_000)), "6 s are no more than 6 s");
+    assert_eq!(given_up_with_a_target_of(ms(5_999)), Some(ms(2_100)));
 }

@@ -192,3 +192,32 @@ fn few_reports_are_no_reason() {
     assert_eq!(abandon::decide(&Loading { level: 3, size, progress }, &video(), 3), Some(0));
     assert_eq!(progress.sample(), Some((Bytes::new(200), Duration::from_millis(850))));
 }
+
+/// Half of 5 MB is as much as the whole segment has at 5 Mb/s instead of 10: to begin anew would save nothing.
+#[test]
+fn what_is_left_must_be_more_than_the_other_level_has() {
+    let decide = |received: u64| {
+        let mut progress = Progress::default();
+        for report in 0..6 {
+            assert!(
+                progress.on_received(at(report * 100), Bytes::new(1_000 + report.unsigned_abs()))
+            );
+        }
+        // 5.2 Mb/s, at which the 40 Mbit take 7.7 s: more than 1.8 times 4 s.
+        assert!(progress.on_received(at(3_840), Bytes::new(received)));
+        abandon::decide(&Loading { level: 3, size: video().size(3, 0), progress }, &video(), 3)
+    };
+    assert_eq!(decide(2_500_000), None);
+    assert_eq!(decide(2_499_999), Some(2));
+}
+
+/// 36 Mbit at 5 Mb/s take 7.2 s, 1.8 times a segment of 4 s; 8 kbit less take less.
+#[test]
+fn a_download_of_exactly_the_longest_time_is_abandoned() {
+    let decide = |size| {
+        let size = Bytes::new(size);
+        abandon::decide(&Loading { size, ..loading(3, 5_000, 1_000) }, &video(), 3)
+    };
+    assert_eq!(decide(4_500_000), Some(2));
+    assert_eq!(decide(4_499_000), None);
+}
