@@ -269,6 +269,28 @@ impl<P: PathPacket> Queue<P> for Pie<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{FlowId, Header};
+    use rand_core::SeedableRng;
+
+    struct Packet(Ecn);
+
+    impl PathPacket for Packet {
+        fn wire_size(&self) -> Bytes {
+            Bytes::new(1500)
+        }
+        fn flow(&self) -> FlowId {
+            FlowId(0)
+        }
+        fn header(&self) -> Header {
+            Header::numbered(0)
+        }
+        fn ecn(&self) -> Ecn {
+            self.0
+        }
+        fn set_ecn(&mut self, ecn: Ecn) {
+            self.0 = ecn;
+        }
+    }
 
     /// Each rung divides the same step; above the ladder, a step up is capped and one down is not.
     #[test]
@@ -337,5 +359,19 @@ mod tests {
         assert!(!congested(0.19, 7499, 0, 3001), "a short queue");
         assert!(!congested(0.9, 20_000, 0, 3000), "two packets");
         assert!(!congested(0.9, 20_000, 1, 3001), "a burst");
+    }
+
+    /// Section 5.1: below 10 % what is ECN-capable is marked; from there on it is dropped as all else.
+    #[test]
+    fn marks_do_for_drops_below_the_bound_and_not_at_it() {
+        let may_mark = |probability, ecn| {
+            let random = Xoshiro256PlusPlus::seed_from_u64(1);
+            let mut pie = Pie::new(PieConfig::default(), Limit::Packets(9), random);
+            pie.control.probability = probability;
+            pie.may_mark(&Packet(ecn))
+        };
+        assert!(may_mark(0.099, Ecn::Ect0) && may_mark(0.099, Ecn::Ect1));
+        assert!(!may_mark(0.1, Ecn::Ect0));
+        assert!(!may_mark(0.099, Ecn::NotEct));
     }
 }
