@@ -1,8 +1,9 @@
 //! COBALT: CoDel and BLUE side by side, one of each for every queue (Linux, `sch_cake.c`, `cobalt_*`).
 //!
 //! Model: CoDel's law, told by one schedule. The first packet that waits longer than the target sets the next
-//! signal an interval ahead; from then on each signal raises `count` and the next is due interval / √count
-//! later, one signal for a departure. While packets wait less, or nothing waits, `count` falls again by the
+//! signal an interval ahead, or to the next packet where the queue was at rest for more than an interval before;
+//! from then on each signal raises `count` and the next is due interval / √count later, one signal for a
+//! departure. While packets wait less, or nothing waits, `count` falls again by the
 //! same schedule, so that a rate of signals found once fades instead of being forgotten. BLUE drops at random,
 //! marks or not, with a share that grows when the queue overflows and shrinks when it is found empty: it is
 //! there for flows that do not listen.
@@ -23,7 +24,7 @@
 //! | deviation | why |
 //! |---|---|
 //! | interval / √count is the IEEE quotient, cut to 1 ns | the same on every machine; Linux takes a Newton step in 32 bits |
-//! | the first spell of a queue waits an interval | Linux starts with a reciprocal root of zero, so that a queue's first spell ever signals at its second packet; its own comment says an interval, and a router is rarely just booted |
+//! | the first spell of a queue waits an interval where a packet that did not wait too long has left just before | Linux starts with a reciprocal root of zero, so that a queue's first spell ever signals at its second packet; its own comment says an interval, and a router is rarely just booted |
 
 use crate::PathPacket;
 use crate::queue::Dequeued;
@@ -405,5 +406,27 @@ mod tests {
         assert!((2280..=2720).contains(&dropped), "a quarter, five deviations of 43: {dropped}");
         let mut bench = Bench::new(PARAMETERS);
         assert!((1..=10_000).all(|at| bench.leave(at * 1000, 0, Ecn::Ect0) == Passed));
+    }
+
+    /// Only what changes the share sets the time before which it does not change again.
+    #[test]
+    fn an_empty_queue_without_a_share_does_not_hold_back_the_next_step_up() {
+        let mut cobalt = Cobalt::default();
+        cobalt.was_empty(&PARAMETERS, Instant::from_nanos(10 * MS));
+        cobalt.overflowed(&PARAMETERS, Instant::from_nanos(11 * MS));
+        assert_eq!(cobalt.drop_share, STEP_UP);
+    }
+
+    /// As in Linux, where `drop_next` of a queue at rest is the end of its activity: who comes after it is behind.
+    #[test]
+    fn after_more_than_an_interval_of_rest_the_second_packet_that_waits_too_long_is_signalled() {
+        let signalled_at = |first: i64| {
+            let mut bench = Bench::new(PARAMETERS);
+            assert_eq!(bench.leave(first, 6, Ecn::Ect0), Passed);
+            bench.drop_next()
+        };
+        // The packet at 0 ms was the end of activity at 100 ms.
+        assert_eq!(signalled_at(100 * MS), 200 * MS);
+        assert_eq!(signalled_at(100 * MS + 1), 100 * MS + 1);
     }
 }

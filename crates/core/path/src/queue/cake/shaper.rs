@@ -98,3 +98,56 @@ impl Shaper {
         time
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At 12 Mb/s 1500 B take 1 ms.
+    const RATE: Rate = Rate::from_bps(12_000_000);
+    const PACKET: Bytes = Bytes::new(1500);
+
+    fn micros(count: i64) -> Instant {
+        Instant::ZERO + Duration::from_micros(count)
+    }
+
+    /// `failsafe_next_packet` moves by half as much more, and only for what leaves.
+    #[test]
+    fn drops_hold_packets_back_no_longer_than_the_second_clock() {
+        let mut shaper = Shaper::new(RATE);
+        shaper.charge(PACKET);
+        assert_eq!(shaper.next(), micros(1000));
+        assert_eq!(shaper.charge_dropped(PACKET), Duration::from_millis(1));
+        assert_eq!(shaper.next(), micros(1500));
+    }
+
+    /// `cake_enqueue`: only a clock that has fallen behind is set to now, and then both are.
+    #[test]
+    fn an_idle_shaper_saves_nothing_up() {
+        let after = |now| {
+            let mut shaper = Shaper::new(RATE);
+            shaper.charge(PACKET);
+            shaper.awaken(micros(now));
+            (shaper.next, shaper.failsafe)
+        };
+        assert_eq!(after(999), (micros(1000), micros(1500)));
+        assert_eq!(after(1000), (micros(1000), micros(1500)), "it is not behind");
+        assert_eq!(after(1001), (micros(1001), micros(1001)));
+    }
+
+    /// A tin that is behind keeps what it has saved up; one that is ahead is a packet ahead at most.
+    #[test]
+    fn a_tin_owes_one_packet_at_most() {
+        let after = |next, now| {
+            let mut clock = Clock::new(RATE);
+            clock.next = micros(next);
+            clock.charge_at_most_one_ahead(micros(now), PACKET);
+            clock.next()
+        };
+        assert_eq!(after(0, 5000), micros(1000));
+        assert_eq!(after(4999, 5000), micros(5999));
+        assert_eq!(after(5000, 5000), micros(6000));
+        assert_eq!(after(5500, 5000), micros(6000));
+        assert_eq!(after(9000, 5000), micros(9000));
+    }
+}
