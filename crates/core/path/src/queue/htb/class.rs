@@ -154,4 +154,14 @@ mod tests {
             assert_eq!(class.deficit[1..], [0; LEVELS - 1], "each level has turns of its own");
         }
     }
+
+    /// A turn ends below zero (`htb_dequeue_tree`): three packets of 500 B are a quantum of 1500 B.
+    #[test]
+    fn a_turn_that_is_used_up_exactly_goes_on() {
+        let quantum = Bytes::new(1500);
+        let config = HtbClass { quantum, ..HtbClass::new("class", Rate::from_mbps(1)) };
+        let mut class = Class::new(&config, None, 0);
+        let ends = [0; 8].map(|_| class.spend(0, Bytes::new(500)));
+        assert_eq!(ends, [true, false, false, true, false, false, true, false]);
+    }
 }

@@ -240,3 +240,29 @@ fn check_alone(class: &HtbClass) -> Result<(), HtbError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_ceilings_change_by_one_factor_and_nothing_else_does() {
+        let class = |rate, ceil| HtbClass {
+            ceil: Rate::from_mbps(ceil),
+            priority: 3,
+            ..HtbClass::new("class", Rate::from_mbps(rate))
+        };
+        let whole =
+            HtbConfig { rate: Some(Rate::from_mbps(8)), classes: vec![class(2, 8), class(6, 6)] };
+        let half = whole.scaled(0.5);
+        assert_eq!(half.total(), Rate::from_mbps(4));
+        for (half, whole) in half.classes.iter().zip(&whole.classes) {
+            let (rate, ceil) = (whole.rate.mul_f64(0.5), whole.ceil.mul_f64(0.5));
+            assert_eq!(*half, HtbClass { rate, ceil, ..whole.clone() });
+        }
+        // Without a rate of all together it is what its classes are assured.
+        assert_eq!(HtbConfig { rate: None, ..whole.clone() }.scaled(0.5).total(), half.total());
+        // A class without any rate could never pay for a packet.
+        assert_eq!(whole.scaled(0.0).total(), Rate::from_bps(1));
+    }
+}

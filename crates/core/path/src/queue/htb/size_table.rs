@@ -142,6 +142,8 @@ mod tests {
         let atm = LinkLayer { atm: true, ..LinkLayer::default() };
         // 4500 B: slot 1124 of entries for 4 B is two tables of 2048 B (43 cells each) and slot 100 (404 B: 9).
         assert_eq!(length(atm, 4500), 53 * (2 * 43 + 9));
+        // A byte more than the table reaches: the table, and the cell of its first entry.
+        assert_eq!([2048, 2049].map(|size| length(atm, size)), [53 * 43, 53 * (43 + 1)]);
         // The table of a jumbo frame has greater steps.
         let jumbo = LinkLayer { mtu: Bytes::new(9000), ..atm };
         assert_eq!([4500, 9000].map(|size| length(jumbo, size)), [53 * 94, 53 * 188]);
