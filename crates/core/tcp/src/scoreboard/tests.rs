@@ -1,4 +1,5 @@
 use super::*;
+use crate::rack::Rack;
 use proptest::prelude::*;
 
 const SIZE: u32 = 1000;
@@ -166,6 +167,89 @@ fn each_loss_that_was_none_asks_for_more_proof() {
     assert_eq!(board.threshold, MAX_THRESHOLD);
 }
 
+/// RFC 8985 section 6.2, step 5: of what left before one that arrived, what is older than the age is lost, in that order;
+/// the oldest of the others says when to look again. What was sent again meanwhile is judged as a retransmission.
+#[test]
+fn age_proves_the_loss_of_what_was_overtaken() {
+    let nanos = Instant::from_nanos;
+    // One leaves each nanosecond; two come, which are too few for DupThresh.
+    let mut board = board(7);
+    assert_eq!((sack(&mut board, 2, 3).newly_lost, sack(&mut board, 5, 6).newly_lost), (0, 0));
+    let (newest, age) = ((nanos(5), 5000), Duration::from_nanos(10));
+    let mut outcome = AckOutcome::default();
+    for (now, lost, next) in [(9, 0, Some(10)), (11, 2000, Some(13)), (13, 3000, Some(14))] {
+        let due = board.detect_overtaken(newest, age, nanos(now), &mut outcome);
+        assert_eq!((outcome.newly_lost, due), (lost, next.map(nanos)), "at {now} ns");
+    }
+    assert_eq!((board.lost(), board.next_retransmission()), (3000, Some((0, SIZE))));
+    let reported = std::iter::from_fn(|| board.take_lost()).map(|record| record.sequence / 1000);
+    assert_eq!(reported.collect::<Vec<_>>(), [0, 1, 3]);
+    board.retransmit(4, nanos(14), Snapshot::default());
+    let due = board.detect_overtaken((nanos(30), 5000), age, nanos(100), &mut outcome);
+    assert_eq!((outcome.newly_lost, due), (3000, None), "the last has nothing behind it");
+}
+
+/// A block is of bytes, and segments need not be full ones.
+#[test]
+fn a_block_marks_the_segments_that_lie_whole_within_it() {
+    let lengths = [400, 1000, 100, 1000, 700];
+    for (block, marked) in [
+        ((400, 1500), 1100),
+        ((0, 400), 400),
+        ((1400, 3200), 1800),
+        ((399, 1501), 1100),
+        ((401, 1500), 100),
+        ((2500, 3199), 0),
+    ] {
+        let mut board = Scoreboard::new(SIZE);
+        let mut sequence = 0;
+        for length in lengths {
+            board.push(Record { sequence, length, ..Record::default() });
+            sequence += u64::from(length);
+        }
+        let mut outcome = AckOutcome::default();
+        board.selectively_acknowledge(block, &mut outcome);
+        let whole = |record: &Record| block.0 <= record.sequence && record.end() <= block.1;
+        assert!(board.records.iter().all(|record| record.sacked == whole(record)), "{block:?}");
+        assert_eq!((outcome.newly_sacked, board.sacked()), (marked, marked), "{block:?}");
+    }
+}
+
+/// What the sender goes by: how much is out, has come and is lost, what left last, and when the oldest did.
+#[test]
+fn what_is_outstanding_is_what_is_not_acknowledged() {
+    let nanos = Instant::from_nanos;
+    let mut board = board(6);
+    sack(&mut board, 2, 5);
+    let bytes = |board: &Scoreboard| (board.outstanding(), board.sacked(), board.lost());
+    assert_eq!((bytes(&board), board.last()), ((6000, 3000, 2000), Some(5)));
+    assert_eq!((board.oldest_sent(), board.is_empty()), (Some(nanos(0)), false));
+    let mut outcome = AckOutcome::default();
+    board.acknowledge(1000, &mut outcome);
+    assert_eq!((bytes(&board), board.last()), ((5000, 3000, 1000), Some(5)));
+    assert_eq!(board.oldest_sent(), Some(nanos(1)));
+    board.retransmit(1, nanos(100), Snapshot::default());
+    assert_eq!(board.oldest_sent(), Some(nanos(100)), "sent again");
+    board.acknowledge(6000, &mut outcome);
+    assert_eq!((bytes(&board), board.last()), ((0, 0, 0), None));
+    assert_eq!((board.oldest_sent(), board.is_empty()), (None, true));
+}
+
+/// RFC 8985 section 6.2, step 2: RACK goes by the segments that an ACK is the first to tell of.
+#[test]
+fn a_cumulative_acknowledgment_tells_nothing_new_of_what_was_selectively_acknowledged() {
+    let now = Instant::from_nanos(50);
+    let mut board = board(4);
+    sack(&mut board, 1, 3);
+    let mut round_trip = |offset: u64| {
+        let mut outcome = AckOutcome::default();
+        board.acknowledge(offset, &mut outcome);
+        let mut rack = Rack::default();
+        rack.advance(now, &outcome.evidence).then_some(rack.round_trip.as_nanos())
+    };
+    assert_eq!([1000, 3000, 4000].map(&mut round_trip), [Some(50), None, Some(50 - 3)]);
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Send(u32),
@@ -249,6 +333,13 @@ proptest! {
             prop_assert_eq!(board.retransmitted, sum(|record| record.retransmitted));
             prop_assert_eq!(delivered, acknowledged + board.sacked);
             prop_assert!(newly_sacked <= delivered && arrived <= delivered);
+            for record in &board.records {
+                let runs = &mut board.received.iter();
+                let whole = runs.any(|run| run.0 <= record.sequence && record.end() <= run.1);
+                // An ACK may have cut the first since.
+                let cut = record.sequence == acknowledged;
+                prop_assert!(record.sacked == whole || (whole && cut));
+            }
         }
     }
 }
