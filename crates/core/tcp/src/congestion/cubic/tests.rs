@@ -121,6 +121,29 @@ fn fast_convergence_gives_room() {
     assert!((cubic.plateau - 100.0).abs() < 1e-9 && (cubic.window - 70.0).abs() < 1e-9);
 }
 
+/// RFC 9438 section 4.7: only a flow that lost below its last plateau gives up some of it; one that came back has it.
+#[test]
+fn a_flow_that_is_at_its_plateau_again_keeps_it() {
+    for (window, plateau) in [(99.0, 84.0), (100.0, 100.0), (101.0, 101.0)] {
+        let mut cubic = Cubic { window, ..reduced_at(100.0) };
+        cubic.on_congestion_event(Instant::ZERO, Bytes::ZERO);
+        assert!((cubic.plateau - plateau).abs() < 1e-9, "{window}: {}", cubic.plateau);
+    }
+}
+
+/// By hand from `bictcp_update`: at a window of 8 the Reno flow has a segment more for each 15 that are acknowledged, once
+/// there are more than that.
+#[test]
+fn the_reno_flow_grows_when_more_than_its_share_is_acknowledged() {
+    for (acknowledged, grown) in [(15.0, 0.0), (15.5, 1.0), (30.0, 1.0), (30.5, 2.0)] {
+        let mut epoch = Epoch::new(Instant::ZERO, 8.0, 10.0);
+        epoch.reno_acknowledged = acknowledged;
+        epoch.follow_reno(8.0);
+        assert!((epoch.reno_window - 8.0 - grown).abs() < 1e-9, "{acknowledged}");
+        assert!((epoch.reno_acknowledged - (acknowledged - 15.0 * grown)).abs() < 1e-9);
+    }
+}
+
 #[test]
 fn time_without_use_of_the_window_does_not_count() {
     let (mut used, mut unused) = (reduced_at(500.0), reduced_at(500.0));
@@ -248,4 +271,77 @@ fn hystart_ends_slow_start_where_it_is_on() {
         cubic.threshold.is_finite()
     };
     assert!(!ends(10_060) && ends(10_071));
+}
+
+/// As above: a train of ACKs that lasts longer than half of the round trip.
+#[test]
+fn what_is_built_leaves_slow_start_as_its_option_says() {
+    let start = Instant::from_nanos(5_000_000_000);
+    for (hystart, ends) in
+        [(SlowStartExit::On, true), (SlowStartExit::Off, false), (SlowStartExit::Rfc9406, false)]
+    {
+        let mut built = CubicConfig { hystart }.build(SIZE, 1);
+        built.on_established(start, None);
+        for millis in 1..=15 {
+            let now = start + Duration::from_millis(millis);
+            let rtt = Some(Duration::from_millis(20));
+            // The first makes the window 16, from which on HyStart looks.
+            let segments = if millis == 1 { 6.0 } else { 1.0 };
+            built.on_ack(&AckEvent { rtt, smoothed_rtt: rtt, ..ack(now, segments) });
+        }
+        assert_eq!(built.ssthresh() < Bytes::MAX, ends, "{hystart:?}");
+    }
+}
+
+/// A cubic that has been through rounds of ten ACKs, each of a segment, with these RTTs in milliseconds.
+fn after_rounds(hystart: SlowStartExit, rtts: &[i64]) -> Cubic {
+    let mut cubic = Cubic { config: CubicConfig { hystart }, ..Cubic::new(SIZE) };
+    for (round, millis) in (0..).zip(rtts) {
+        let rtt = Some(Duration::from_millis(*millis));
+        for step in 1..=10 {
+            let (acknowledged, next_sequence) = (round * 10 + step, round * 10 + 10);
+            let event = ack(Instant::ZERO, 1.0);
+            cubic.on_ack(&AckEvent { acknowledged, next_sequence, rtt, ..event });
+        }
+    }
+    cubic
+}
+
+/// RFC 9406 section 4.2: from the eighth sample of a round whose RTT has risen, a quarter of a segment for each that is
+/// acknowledged; slow start ends with the fifth round that ends so.
+#[test]
+fn hystart_plus_plus_divides_growth_by_four_for_five_rounds() {
+    let rfc = SlowStartExit::Rfc9406;
+    let grown = 10.0 + 20.0 + 7.0 + 3.0 / 4.0;
+    for (rounds, window, ends) in
+        [(2, 30.0, false), (3, grown, false), (7, grown + 40.0 / 4.0, false), (8, 47.75, true)]
+    {
+        let rtts = [40, 40, 50, 50, 50, 50, 50, 50];
+        let cubic = after_rounds(rfc, &rtts[..rounds]);
+        assert!((cubic.window - window).abs() < 1e-9, "{rounds}: {}", cubic.window);
+        assert_eq!(cubic.threshold.is_finite(), ends, "{rounds}");
+        // Before it ends there is no congestion avoidance whose time would count.
+        assert_eq!(cubic.epoch.is_some(), ends, "{rounds}");
+    }
+    let off = after_rounds(SlowStartExit::Off, &[40, 40, 50, 50, 50, 50, 50, 50]);
+    assert!((off.window - 90.0).abs() < 1e-9, "{}", off.window);
+}
+
+/// RFC 9406 section 4.3: a slow start that goes to a known threshold is left alone.
+#[test]
+fn hystart_plus_plus_is_for_the_first_slow_start() {
+    let mut cubic = after_rounds(SlowStartExit::Rfc9406, &[40, 40, 50, 50]);
+    time_out(&mut cubic, true);
+    let threshold = cubic.threshold;
+    cubic.on_ack(&ack(Instant::ZERO, 1.0));
+    assert!((cubic.window - 2.0).abs() < 1e-9, "{}", cubic.window);
+    let rtt = Some(Duration::from_millis(50));
+    for round in 5..10 {
+        for step in 1..=10 {
+            let (acknowledged, next_sequence) = (round * 10 + step, round * 10 + 10);
+            let event = ack(Instant::ZERO, 0.1);
+            cubic.on_ack(&AckEvent { acknowledged, next_sequence, rtt, ..event });
+        }
+    }
+    assert!((cubic.window - 7.0).abs() < 1e-9 && (cubic.threshold - threshold).abs() < 1e-9);
 }
