@@ -317,5 +317,62 @@ mod tests {
         rate.set_estimate(at(1_000), Rate::from_mbps(4));
         rate.update(at(2_000), Usage::Over, Some(Rate::from_mbps(6)));
         assert_eq!(rate.rate(), Rate::from_kbps(3_400));
+        // What keeps the rate as it is asks for no such help.
+        let mut kept = AimdRate::new(Rate::from_mbps(1), Rate::ZERO, 0.5);
+        kept.update(at(0), Usage::Over, Some(Rate::from_kbps(30)));
+        kept.set_estimate(at(1_000), Rate::from_kbps(20));
+        kept.update(at(2_000), Usage::Over, Some(Rate::from_kbps(50)));
+        assert_eq!(kept.rate(), Rate::from_kbps(50 / 2 - 5));
+    }
+
+    /// Overuse before anything has arrived: half of the rate, and not again before the interval is over.
+    #[test]
+    fn halving_counts_as_a_decrease() {
+        let mut rate = aimd();
+        rate.set_rtt(Duration::from_millis(50));
+        rate.halve(at(100));
+        assert_eq!(rate.rate(), Rate::from_mbps(10));
+        assert!(!rate.may_decrease(at(149), Some(Rate::from_mbps(5))));
+        assert!(rate.may_decrease(at(150), Some(Rate::from_mbps(5))));
+    }
+
+    /// Three deviations are 190 kb/s, on the lower side, too.
+    #[test]
+    fn loss_forgets_a_capacity_that_is_far_above_what_arrives() {
+        for (kbps, known) in [(10_200, true), (9_815, true), (9_805, false)] {
+            let mut rate = aimd();
+            rate.update(at(0), Usage::Over, Some(Rate::from_mbps(10)));
+            rate.update(at(100), Usage::Under, Some(Rate::from_kbps(kbps)));
+            rate.on_limited_by_loss();
+            assert_eq!(rate.capacity_bps() > 0.0, known, "{kbps}");
+        }
+    }
+
+    /// A packet of at most 1200 bytes for two response times, 4 kb/s in a second at least.
+    #[test]
+    fn near_the_capacity_it_grows_by_half_a_packet_in_a_response_time() {
+        // 30 frames a second: of 240 kb/s a frame has 8000 bits, of 600 kb/s 20 000 in three packets.
+        for (kbps, rtt, step) in
+            [(240, 100, 8_000.0 / 0.4), (600, 100, 20_000.0 / 3.0 / 0.4), (240, 1_900, 4_000.0)]
+        {
+            let mut rate = AimdRate::new(Rate::from_kbps(kbps), Rate::from_kbps(1), 0.85);
+            rate.set_rtt(Duration::from_millis(rtt));
+            rate.capacity.on_overuse(Rate::from_kbps(kbps));
+            for now in [at(1_000), at(2_000)] {
+                rate.update(now, Usage::Normal, Some(Rate::from_kbps(kbps)));
+            }
+            let grown = rate.rate().as_bps_f64() - kbps as f64 * 1e3;
+            assert!((grown - step).abs() <= 1.0, "{kbps} kb/s, {rtt} ms: {grown}");
+        }
+    }
+
+    /// Less than the margin of 5 kb/s is not taken from.
+    #[test]
+    fn a_decrease_keeps_its_margin_where_there_is_one() {
+        for (arrives, kept) in [(10_000, 5_000), (10_002, 1), (30_000, 10_000), (4_000, 2_000)] {
+            let mut rate = AimdRate::new(Rate::from_mbps(1), Rate::ZERO, 0.5);
+            rate.update(at(0), Usage::Over, Some(Rate::from_bps(arrives)));
+            assert_eq!(rate.rate(), Rate::from_bps(kept));
+        }
     }
 }
