@@ -111,6 +111,21 @@ fn slow_start_goes_to_the_threshold_and_no_further() {
     assert_eq!(windows, [3.0, 5.0, 5.0]);
 }
 
+/// What is acknowledged beyond the threshold counts once: of ten, six are left for congestion avoidance, which asks for
+/// twenty where no plateau is known.
+#[test]
+fn what_slow_start_leaves_counts_for_congestion_avoidance() {
+    let mut cubic = Cubic { window: 8.0, threshold: 8.0, ..Cubic::new(SIZE) };
+    cubic.on_timeout(&quiet_events::timeout(true));
+    let windows: Vec<f64> = [10.0, 13.0, 1.0]
+        .map(|acknowledged| {
+            cubic.on_ack(&ack(Instant::from_nanos(20_000_000), acknowledged));
+            cubic.window
+        })
+        .into();
+    assert_eq!(windows, [5.0, 5.0, 6.0]);
+}
+
 #[test]
 fn fast_convergence_gives_room() {
     let mut cubic = reduced_at(100.0);
