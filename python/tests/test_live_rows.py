@@ -125,6 +125,10 @@ def shown(found: dict[str, float]) -> str:
     return f"{found['half']:.1f} and {found['most']:.1f} ms, {found['share']:.2f}{up} Mb/s"
 
 
+MAX_WAIT_MS = {"windows": 30, "both": 25}
+"""Of 99 pings in a hundred, beside downloads alone; docs/gateway.md has what they waited."""
+
+
 @pytest.mark.parametrize("mode", ["windows", "both"])
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_a_game_beside_transfers(row: Row, mode: str, tmp_path: Path) -> None:
@@ -141,13 +145,16 @@ def test_a_game_beside_transfers(row: Row, mode: str, tmp_path: Path) -> None:
         found = figures(made, row.rtt)
     tell(f"| {row} | `{mode}` | {shown(without)} | {shown(found)} | {cpu:.1f} % |")
     # In mode `both` bursts of data behind acknowledgments that wait hold windows low.
-    least = 0.75 if row.way == "both" and mode == "both" else 0.9
+    least = 0.95 if row.way == "down" else 0.75 if row.way == mode == "both" else 0.9
     with of_times():
         assert least * without["share"] <= found["share"] <= row.rate
+    if row.way == "down":
+        with of_times():
+            assert -1 < found["most"] < MAX_WAIT_MS[mode]
     if row.way == "down" and row.control == "cubic":
         with of_times():
-            assert without["half"] > QUEUE_MS / 5
-            assert -1 < found["most"] < without["half"]
+            # The twin. One at 200 Mb/s and 100 ms has not filled the queue after 12 s.
+            assert without["half"] > QUEUE_MS / 8
 
 
 @pytest.mark.parametrize("mode", ["shape", "both"])
