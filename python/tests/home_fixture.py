@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "target" / "release" / "gameway-gateway"
+PINGER = Path(__file__).with_name("pinger.py")
+PING_INTERVAL_S = 0.02
 LAN = "lan"
 WAYS = {"down": ("-R",), "up": (), "both": ("--bidir",)}
 """Which way data goes, as iperf3 is told."""
@@ -116,7 +118,7 @@ class Home:
     router: str
     server: str
     pings: list[tuple[float, float]] = field(default_factory=list)
-    """Of the last download: seconds since its start, and milliseconds."""
+    """Of the last download: when it was asked, in seconds since its start, and milliseconds."""
     shares: list[tuple[float, float]] = field(default_factory=list)
     """Of the last download: seconds since its start, and Mb/s of payload."""
     uploads: list[tuple[float, float]] = field(default_factory=list)
@@ -130,10 +132,11 @@ class Home:
 
     @contextmanager
     def download(
-        self, seconds: int, *options: str, ping: tuple[str, ...] = (), way: str = "down"
+        self, seconds: int, *options: str, tos: int = 0, way: str = "down"
     ) -> Iterator[None]:
         """Download while something else is done; pings and shares are known afterwards."""
-        echo = ["ping", "-n", "-D", "-i", "0.02", "-w", str(seconds), *ping, self.server]
+        echo = [sys.executable, str(PINGER), self.server, str(PING_INTERVAL_S)]
+        echo += [str(seconds), str(tos)]
         fetch = ["iperf3", "-c", self.server, *WAYS[way], "-t", str(seconds)]
         fetch += ["-i", "0.5", "-J", *options]
         began = time.time()
@@ -149,7 +152,7 @@ class Home:
             finally:
                 for one in (pings, fetched):
                     one.kill()
-        found = re.findall(r"^\[([\d.]+)\] .* time=([\d.]+) ms$", echoed, re.MULTILINE)
+        found = (line.split() for line in echoed.splitlines())
         self.pings = [(float(at) - began, float(value)) for at, value in found]
         sums = [
             [(one[key]["start"], one[key]["bits_per_second"] / 1e6) for one in told["intervals"]]
@@ -159,7 +162,7 @@ class Home:
         self.shares, self.uploads = sums[-1], sums[0] if way == "both" else []
 
     def wait(self, share: float, since: float, until: float) -> float:
-        """Give a quantile of the pings that came back within a span of the last download, in ms."""
+        """Give a quantile of the pings of a span of the last download that came back, in ms."""
         within = sorted(value for at, value in self.pings if since <= at < until)
         return within[min(int(share * len(within)), len(within) - 1)]
 

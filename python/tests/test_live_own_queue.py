@@ -46,7 +46,7 @@ table ip games {
   }
 }
 """
-AS_GAME = ("-Q", "0xb8")
+AS_GAME = 0xB8
 """Expedited forwarding, which echoes keep."""
 START_S = 3
 """Until what the first round trips put in front of the home has left."""
@@ -107,14 +107,14 @@ def test_a_queue_that_follows_the_link_keeps_the_providers_empty(tmp_path: Path)
     with home(*PATH) as place:
         filled(place.router, GAMES)
         with place.gateway("--config", str(file)) as running:
-            with place.download(seconds, *FLOWS, ping=AS_GAME):
+            with place.download(seconds, *FLOWS, tos=AS_GAME):
                 time.sleep(seconds - 2)
                 told = running.status()
                 words = ["status", "--openmetrics", "--control", running.control]
                 figures = run(program(), *words)
             game, share = place.wait(0.99, START_S, seconds), place.share(START_S, seconds)
         # The twin.
-        with place.download(seconds, *FLOWS, ping=AS_GAME):
+        with place.download(seconds, *FLOWS, tos=AS_GAME):
             pass
         alone, had = place.wait(0.5, START_S, seconds), place.share(START_S, seconds)
     with of_times():
@@ -137,14 +137,14 @@ def test_a_game_does_not_wait_beside_downloads_and_without_it_does(config: str) 
     seconds = 10
     with home(*PATH) as place:
         filled(place.router, GAMES)
-        with place.download(seconds, *FLOWS, ping=AS_GAME):
+        with place.download(seconds, *FLOWS, tos=AS_GAME):
             pass
         # The twin: without the queue, the mark helps nobody.
         with of_times():
             assert place.wait(0.5, START_S, seconds) > RTT_MS + 2 * MAX_WAIT_MS
         alone = place.share(START_S, seconds)
         with place.gateway("--config", config) as running:
-            with place.download(seconds, *FLOWS, ping=AS_GAME):
+            with place.download(seconds, *FLOWS, tos=AS_GAME):
                 time.sleep(seconds - 2)
                 told = running.status()
             game, share = place.wait(0.99, START_S, seconds), place.share(START_S, seconds)
