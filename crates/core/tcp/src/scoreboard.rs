@@ -325,17 +325,19 @@ impl Scoreboard {
         None
     }
 
-    /// A time-out: whatever has not arrived is to be sent again (RFC 6675 section 5.1, SACK kept).
+    /// A time-out: whatever has not arrived is to be sent again (RFC 6675 section 5.1, SACK kept). Gives the bytes that were under
+    /// way until now, retransmissions too, as Linux counts them (`tcp_mark_skb_lost`).
     pub(crate) fn mark_all_lost(&mut self) -> u64 {
-        let already = self.lost;
+        let mut newly_lost = 0;
         self.to_retransmit.clear();
         self.to_retransmit_again.clear();
         self.retransmissions.clear();
         (self.lost, self.retransmitted) = (0, 0);
         for (index, record) in self.records.iter_mut().enumerate().filter(|(_, r)| !r.sacked) {
             let number = self.front_number + index as u64;
-            if !record.lost {
+            if !record.lost || record.retransmitted {
                 self.losses.push_back(number);
+                newly_lost += u64::from(record.length);
             }
             (record.lost, record.retransmitted) = (true, false);
             record.first_retransmission = None;
@@ -343,7 +345,7 @@ impl Scoreboard {
             self.to_retransmit.push_back(number);
         }
         self.judged_below = self.end_number();
-        self.lost.saturating_sub(already)
+        newly_lost
     }
 
     /// The next of the records that were judged lost and are not yet reported, in that order.

@@ -2,6 +2,7 @@
 //! out without.
 
 mod any_bytes;
+mod any_headers;
 mod datagrams;
 mod games;
 mod home_day;
