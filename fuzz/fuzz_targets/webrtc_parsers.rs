@@ -11,12 +11,13 @@ use gameway_webrtc::feedback::frames::FrameReports;
 use gameway_webrtc::feedback::rfc8888::CcFeedbackReport;
 use gameway_webrtc::feedback::twcc::TransportFeedback;
 use gameway_webrtc::framing::{Frames, MAX_FRAME, framed};
+use gameway_webrtc::ice::RemoteCandidate;
 use gameway_webrtc::ice::reflexive::ReflexiveAddress;
 use gameway_webrtc::ice::stun;
 use gameway_webrtc::pairing::{Attempt, Pairing};
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtp::{ParsedRtp, RtpPacket};
-use gameway_webrtc::sdp::{Candidate, Description};
+use gameway_webrtc::sdp::Description;
 use gameway_webrtc::{Fingerprint, Negotiated, Secrets, rtcp};
 use libfuzzer_sys::fuzz_target;
 
@@ -155,7 +156,7 @@ fuzz_target!(|data: &[u8]| {
         }
         5 => {
             let text = String::from_utf8_lossy(bytes);
-            let _ = Candidate::parse(&text);
+            let _ = RemoteCandidate::parse(&text);
             let _ = Fingerprint::parse(&text);
             if let Ok(description) = Description::parse(&text) {
                 assert!(description.media.len() <= 16);

@@ -110,6 +110,17 @@ def lan(name: str) -> Iterator[str]:
         ip("netns", "delete", space)
 
 
+def pinging(server: str, seconds: float, tos: int = 0) -> list[str]:
+    """Give the command that pings; it ends three seconds later."""
+    return [sys.executable, str(PINGER), server, str(PING_INTERVAL_S), str(seconds), str(tos)]
+
+
+def answers(told: str, began: float) -> list[tuple[float, float]]:
+    """Give what it told: when each was asked, in seconds since then, and milliseconds."""
+    found = (line.split() for line in told.splitlines())
+    return [(float(at) - began, float(value)) for at, value in found]
+
+
 @dataclass
 class Home:
     """A home, its router and the server outside."""
@@ -135,8 +146,7 @@ class Home:
         self, seconds: int, *options: str, tos: int = 0, way: str = "down"
     ) -> Iterator[None]:
         """Download while something else is done; pings and shares are known afterwards."""
-        echo = [sys.executable, str(PINGER), self.server, str(PING_INTERVAL_S)]
-        echo += [str(seconds), str(tos)]
+        echo = pinging(self.server, seconds, tos)
         fetch = ["iperf3", "-c", self.server, *WAYS[way], "-t", str(seconds)]
         fetch += ["-i", "0.5", "-J", *options]
         began = time.time()
@@ -152,8 +162,7 @@ class Home:
             finally:
                 for one in (pings, fetched):
                     one.kill()
-        found = (line.split() for line in echoed.splitlines())
-        self.pings = [(float(at) - began, float(value)) for at, value in found]
+        self.pings = answers(echoed, began)
         sums = [
             [(one[key]["start"], one[key]["bits_per_second"] / 1e6) for one in told["intervals"]]
             for key in ("sum", "sum_bidir_reverse")

@@ -21,6 +21,9 @@ LATE_S = 3.0
 HEADER = struct.Struct("!BBHHH")
 STAMP = struct.Struct("!d")
 IP_HEADER = 20
+SO_TIMESTAMPNS = 35
+"""Of Linux: the kernel says when an answer came, however late it is read."""
+ARRIVED = struct.Struct("@qq")
 
 
 def checksum(data: bytes) -> int:
@@ -40,8 +43,9 @@ def request(identifier: int, number: int, at: float) -> bytes:
 
 def collect(sock: socket.socket, identifier: int, answers: list[str]) -> None:
     while True:
-        packet = sock.recv(256)
-        now = time.time()
+        packet, ((_, _, arrived), *_), *_ = sock.recvmsg(256, socket.CMSG_SPACE(ARRIVED.size))
+        seconds, nanos = ARRIVED.unpack(arrived)
+        now = seconds + nanos / 1e9
         kind, _, _, answered, _ = HEADER.unpack_from(packet, IP_HEADER)
         if (kind, answered) == (REPLY, identifier):
             (asked,) = STAMP.unpack_from(packet, IP_HEADER + HEADER.size)
@@ -51,6 +55,7 @@ def collect(sock: socket.socket, identifier: int, answers: list[str]) -> None:
 def main(address: str, interval_s: float, seconds: float, tos: int = 0) -> None:
     sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     identifier = os.getpid() & 0xFFFF
     # Kept until the end: who reads them may read late, and a full pipe would stop the thread.
     answers: list[str] = []

@@ -7,7 +7,6 @@ Needs root, ping, nft, tcpdump, and tshark, which reads the bit by code of its o
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import time
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from home_fixture import LAN, Gateway, Home, home, run, why_not
+from home_fixture import LAN, Gateway, Home, answers, home, pinging, run, why_not
 from live_fixture import needs_live
 from nat_fixture import inside
 from router_fixture import filled
@@ -116,7 +115,7 @@ def download(place: Home, running: Gateway, folder: Path, spin: str) -> Seen:
     ends = [place.server, str(PORT), str(certificate), spin]
     pipe = subprocess.PIPE
     words = [str(PROGRAM), "client", *ends, str(CONNECTIONS), str(SECONDS)]
-    echo = ["ping", "-n", "-D", "-i", "0.02", "-w", str(SECONDS), *AS_GAME, place.server]
+    echo = pinging(place.server, SECONDS, AS_GAME)
     with subprocess.Popen([str(PROGRAM), "server", *ends], stdout=pipe, text=True) as server:
         try:
             assert server.stdout is not None
@@ -139,8 +138,7 @@ def download(place: Home, running: Gateway, folder: Path, spin: str) -> Seen:
                         got.kill()
         finally:
             server.kill()
-    found = re.findall(r"^\[([\d.]+)\] .* time=([\d.]+) ms$", echoed, re.MULTILINE)
-    waits = sorted(float(ms) for at, ms in found if float(at) - began >= START_S)
+    waits = sorted(ms for at, ms in answers(echoed, began) if at >= START_S)
     first, last = (int(received[at]) for at in (int(START_S / REPORT_S), -1))
     span = REPORT_S * (len(received) - 1) - START_S
     mbps = (last - first) * 8 / 1e6 / span

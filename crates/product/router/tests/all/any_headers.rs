@@ -51,7 +51,7 @@ fn length_of(right: usize) -> impl Strategy<Value = u16> {
 
 /// IPv4, whose header may say that it is shorter or longer than it is.
 fn ipv4(behind: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
-    let words = prop_oneof![6 => Just(0x45_u8), 3 => (0x40_u8..0x50), 1 => any::<u8>()];
+    let words = prop_oneof![6 => Just(0x45_u8), 3 => 0x40_u8..0x50, 1 => any::<u8>()];
     let fragment = prop_oneof![4 => Just(0_u16), 1 => Just(0x4000), 1 => any::<u16>()];
     (words, any::<u8>(), length_of(20 + behind.len()), fragment, protocol(), bytes_of(10)).prop_map(
         move |(words, class, length, fragment, protocol, rest)| {
@@ -64,7 +64,7 @@ fn ipv4(behind: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn ipv6(behind: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
-    let version = prop_oneof![9 => (0x60_u8..0x70), 1 => any::<u8>()];
+    let version = prop_oneof![9 => 0x60_u8..0x70, 1 => any::<u8>()];
     (version, length_of(behind.len()), protocol(), bytes_of(32)).prop_map(
         move |(version, length, protocol, addresses)| {
             let [high, low] = length.to_be_bytes();
