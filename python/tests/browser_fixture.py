@@ -28,6 +28,8 @@ FLAGS = (
 )
 TOKEN = "letters-and-digits-only"
 PATIENCE_S = 40.0
+WAIT_S = 15.0
+TEXT = "document.body.innerText"
 INBOUND = (
     "connection.getStats().then(all => [...all.values()].find("
     "it => it.type === 'inbound-rtp' && it.kind === '{kind}') ?? null)"
@@ -97,6 +99,16 @@ class Browser:
     def evaluate(self, session: str, expression: str) -> Any:
         asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
         return self.call("Runtime.evaluate", asked, session)["result"].get("value")
+
+    def until(
+        self, session: str, expression: str, patience_s: float = WAIT_S, told: str = TEXT
+    ) -> Any:
+        """Give what an expression has, once that is something; if not, fail with what is told."""
+        deadline = time.monotonic() + patience_s
+        while not (found := self.evaluate(session, expression)):
+            assert time.monotonic() < deadline, (expression, self.evaluate(session, told))
+            time.sleep(0.02)
+        return found
 
 
 BY_VIDEO = """;

@@ -63,11 +63,6 @@ class Gateway:
         )
         return told
 
-    def cpu_seconds(self) -> float:
-        """Give the processor time that it has had, its own and the kernel's in its name."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text("utf-8").rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 

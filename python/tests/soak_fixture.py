@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from browser_fixture import TOKEN, Browser, browser, free_address, until_frames
+from process_times import cpu_seconds, stat
 from test_service import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WAIT_S = 20.0
-TICKS = os.sysconf("SC_CLK_TCK")
 KB = 1024
 SMALL = ("--size", "320x180", "--max-bitrate", "1 Mb/s", "--start-bitrate", "1 Mb/s")
 
@@ -104,21 +104,12 @@ class Program:
         """Its own first."""
         children: dict[int, list[int]] = {}
         for entry in Path("/proc").glob("[0-9]*"):
-            if fields := _stat(int(entry.name)):
+            if fields := stat(int(entry.name)):
                 children.setdefault(int(fields[1]), []).append(int(entry.name))
         found = [self.process.pid]
         for pid in found:
             found += children.get(pid, [])
         return found
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields of a process behind its name; none if it is gone."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text("utf-8")
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
 
 
 def _megabytes(pid: int) -> float:
@@ -150,14 +141,13 @@ def _count(pid: int, folder: str) -> int:
 def of_processes(program: Program) -> dict[str, float]:
     """What a program's processes hold, together; `mb` is memory of the first alone."""
     pids = program.pids()
-    seconds = sum(int(fields[11]) + int(fields[12]) for fields in map(_stat, pids) if fields)
     return {
         "mb": _megabytes(pids[0]),
         "all_mb": sum(map(_megabytes, pids)),
         "fds": sum(_count(pid, "fd") for pid in pids),
         "threads": sum(_count(pid, "task") for pid in pids),
         "processes": len(pids),
-        "cpu_s": seconds / TICKS,
+        "cpu_s": sum(map(cpu_seconds, pids)),
     }
 
 

@@ -182,11 +182,7 @@ class Page:
         return str(self.evaluate(f"document.querySelector('{selector}')?.innerText ?? ''"))
 
     def until(self, expression: str) -> Any:
-        deadline = time.monotonic() + WAIT_S
-        while not (found := self.evaluate(expression)):
-            assert time.monotonic() < deadline, (expression, self.text("body"))
-            time.sleep(0.05)
-        return found
+        return self.made.until(self.session, expression, WAIT_S)
 
 
 @pytest.mark.timed

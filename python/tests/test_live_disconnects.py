@@ -57,8 +57,7 @@ def left(page: Page) -> None:
 def reloaded(page: Page) -> None:
     page.made.evaluate(page.session, "window.isBefore = true")
     page.made.call("Page.reload", {}, page.session)
-    while page.made.evaluate(page.session, "window.isBefore ?? !window.gameway"):
-        time.sleep(0.02)
+    page.until("!window.isBefore && Boolean(window.gameway)")
     page.until_it_plays()
 
 

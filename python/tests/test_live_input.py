@@ -123,10 +123,12 @@ class Page(NamedTuple):
 
     def until_it_plays(self) -> None:
         until_frames(self.made, self.session)
-        until = time.monotonic() + WAIT_S
-        while self.made.evaluate(self.session, "document.getElementById('lock').hidden"):
-            assert time.monotonic() < until, "the host did not say that the page may play"
-            time.sleep(0.02)
+        # The host has said that it may play.
+        self.until("!document.getElementById('lock').hidden")
+
+    def until(self, expression: str) -> Any:
+        """Give what an expression has, once that is something."""
+        return self.made.until(self.session, expression, told="gameway")
 
 
 @pytest.fixture(scope="module")
@@ -199,10 +201,7 @@ def test_a_button_lights_it_up_and_an_arrow_moves_it(page: Page) -> None:
 def test_a_key_is_seen_within_a_few_frames(page: Page, way: str) -> None:
     chosen = f"{{ way: '{way}', why: '', phase: 'decided', samples: [] }}"
     page.made.evaluate(page.session, f"gameway.screen.choose({chosen})")
-    until = time.monotonic() + WAIT_S
-    while page.made.evaluate(page.session, "gameway.screen.way") != way:
-        assert time.monotonic() < until, "the way did not change"
-        time.sleep(0.1)
+    page.until(f"gameway.screen.way === '{way}'")
     page.move(0.5, 0.5)
     delays = page.made.evaluate(page.session, MEASURE.replace("COUNT", str(PRESSES)))
     assert len(delays) == PRESSES
@@ -260,10 +259,7 @@ def test_figures_are_those_of_the_stream_and_cost_nothing_while_hidden(page: Pag
     assert evaluate("document.getElementById('figures').hidden") is True
     assert evaluate("gameway.figures") is None
     evaluate("document.getElementById('show').click()")
-    until = time.monotonic() + WAIT_S
-    while (figures := evaluate("gameway.figures")) is None and time.monotonic() < until:
-        time.sleep(0.1)
-    assert figures is not None
+    figures = page.until("gameway.figures")
     # 8 Mb/s at most are sent, with what belongs to packets and sound, and nothing is lost.
     assert 0 < figures["bitrate"] < 9
     assert (figures["height"], figures["lost"]) == (SIZE[1], 0)

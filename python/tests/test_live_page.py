@@ -53,11 +53,7 @@ class Page(NamedTuple):
 
     def until(self, expression: str) -> Any:
         """Give what an expression has, once that is something."""
-        until = time.monotonic() + WAIT_S
-        while not (found := self.evaluate(expression)):
-            assert time.monotonic() < until, (expression, self.evaluate("document.body.innerText"))
-            time.sleep(0.05)
-        return found
+        return self.made.until(self.session, expression)
 
     def do(self, method: str, **params: Any) -> None:
         self.made.call(f"Input.{method}", params, self.session)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from home_fixture import Home, home, why_not
 from live_fixture import needs_live
+from process_times import cpu_seconds
 from router_fixture import filled
 from witness import of_times
 
@@ -137,10 +138,10 @@ def test_a_game_beside_transfers(row: Row, mode: str, tmp_path: Path) -> None:
             pass
         without = figures(made, row.rtt)
         with made.gateway(*config(tmp_path, mode)) as gateway:
-            began = gateway.cpu_seconds()
+            began = cpu_seconds(gateway.process.pid)
             with made.download(SECONDS, *row.options, way=row.way):
                 pass
-            cpu = 100 * (gateway.cpu_seconds() - began) / SECONDS
+            cpu = 100 * (cpu_seconds(gateway.process.pid) - began) / SECONDS
             gateway.end()
         found = figures(made, row.rtt)
     tell(f"| {row} | `{mode}` | {shown(without)} | {shown(found)} | {cpu:.1f} % |")
@@ -153,8 +154,10 @@ def test_a_game_beside_transfers(row: Row, mode: str, tmp_path: Path) -> None:
             assert -1 < found["most"] < MAX_WAIT_MS[mode]
     if row.way == "down" and row.control == "cubic":
         with of_times():
-            # The twin. One at 200 Mb/s and 100 ms has not filled the queue after 12 s.
-            assert without["half"] > QUEUE_MS / 8
+            # The twin. One at 200 Mb/s and 100 ms has only begun to fill the queue after 12 s.
+            is_slow = (row.rate, row.rtt, row.flows) == (200, 100, 1)
+            assert without["half"] > QUEUE_MS / (8 if is_slow else 5)
+            assert found["most"] < without["half"]
 
 
 @pytest.mark.parametrize("mode", ["shape", "both"])

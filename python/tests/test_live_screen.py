@@ -68,11 +68,7 @@ class Page(NamedTuple):
 
     def until(self, expression: str, patience_s: float = WAIT_S) -> Any:
         """Give what an expression has, once that is something."""
-        until = time.monotonic() + patience_s
-        while not (found := self.evaluate(expression)):
-            assert time.monotonic() < until, (expression, self.evaluate("gameway"))
-            time.sleep(0.05)
-        return found
+        return self.made.until(self.session, expression, patience_s, "gameway")
 
     def set(self, way: str) -> None:
         """Choose in the settings how pictures come, and wait for one that comes so."""

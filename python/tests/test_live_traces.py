@@ -6,6 +6,7 @@ simulator says of the same path, and held to bounds. It needs root, iperf3, ping
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 from itertools import product
@@ -37,9 +38,13 @@ LINKS = {
         f'capacity = {{ trace = "{CELLULAR}" }}',
         'queue = { kind = "drop-tail", size = "500 packets" }',
     ),
-    "satellite": (f"capacity = {{ steps = [{STEPS}] }}", 'queue = "drop-tail"'),
+    "satellite": (
+        f"capacity = {{ steps = [{STEPS}] }}",
+        'queue = { kind = "drop-tail", size = "1500000 B" }',
+    ),
 }
-"""Of the provider, as experiments/gateway has them; the satellite link's is another each 15 s."""
+"""Of the provider, nearly as experiments/gateway has them: the satellite link's capacity is another
+each 15 s, its round trip is not, and its queue is 200 ms at 60 Mb/s."""
 HOME_QUEUE = """
 queue.kind = "htb"
 queue.rate = "1 Gb/s"
@@ -57,8 +62,6 @@ queue = "fq-codel"
 """
 """The gateway's own in mode `both`, in which pings are a game's; before it none waits."""
 RTT_MS = 40
-BYTES = 60_000_000 // 8 * 200 // 1000
-"""Of the satellite link's queue: 200 ms at the mean of its slower half."""
 SECONDS, SETTLED_S = 60, 5
 MODES = ("none", "windows", "both")
 
@@ -102,8 +105,6 @@ def measured(row: Row, folder: Path) -> dict[str, Found]:
     """Give what each mode has live."""
     path = folder / "path.toml"
     capacity, queue = LINKS[row.link]
-    if row.link == "satellite":
-        queue = f'queue = {{ kind = "drop-tail", size = "{BYTES} B" }}'
     path.write_text(f'[path]\nbase_rtt = "{RTT_MS} ms"\n{capacity}\n{queue}\n', "utf-8")
     found = {}
     for mode in MODES:
@@ -123,8 +124,6 @@ def measured(row: Row, folder: Path) -> dict[str, Found]:
 def simulated(row: Row, folder: Path) -> dict[str, Found]:
     """Give what each mode has in the simulator."""
     capacity, queue = LINKS[row.link]
-    if row.link == "satellite":
-        queue = f'queue = {{ kind = "drop-tail", size = "{BYTES} B" }}'
     flow = f'[[competitor]]\ncongestion_control = "{row.control}"\nname = '
     text = f"""
         duration = "{SECONDS} s"
@@ -133,7 +132,7 @@ def simulated(row: Row, folder: Path) -> dict[str, Found]:
         capacity = "1 Gb/s"
         base_rtt = "{RTT_MS} ms"
         forward_delay = "0 s"
-        gateway = ["none", "windows", "both"]
+        gateway = {json.dumps(MODES)}
         {HOME_QUEUE}
         [[path.hop]]
         name = "provider"

@@ -95,6 +95,16 @@ mod tests {
     }
 
     #[test]
+    fn the_events_go_on_as_they_came() {
+        let (sender, received) = std::sync::mpsc::channel();
+        let mut sink = Observed::new(|_: &RunEvent| {}, Some(Box::new(sender)));
+        let event = |time_ns| RunEvent::Flow(EventRecord { time_ns, ..EventRecord::default() });
+        let told = [event(1), event(2), event(3)];
+        told.iter().for_each(|one| sink.take(one.clone()));
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), told);
+    }
+
+    #[test]
     fn without_a_next_sink_nothing_fails() {
         let mut sink = Observed::new(|_: &RunEvent| {}, None);
         sink.take(RunEvent::Flow(EventRecord::default()));

@@ -173,7 +173,7 @@ impl<R: Record> Table<R> {
     /// # Errors
     /// If they cannot be written.
     pub fn keep(&mut self) -> Result<(), TableError> {
-        let Output::Piece(number, true) = &self.output else { return Ok(()) };
+        let Output::Piece(number, lacks_rows @ true) = &mut self.output else { return Ok(()) };
         let piece = self.path.with_extension(format!("{number:05}.parquet"));
         let partial = piece.with_extension("parquet.partial");
         let mut rows = self.rows.clone();
@@ -184,9 +184,7 @@ impl<R: Record> Table<R> {
             })
             .map_err(|source| TableError::new(&partial, source))?;
         std::fs::rename(&partial, &piece).map_err(|source| TableError::new(&piece, source))?;
-        if let Output::Piece(_, lacks_rows) = &mut self.output {
-            *lacks_rows = false;
-        }
+        *lacks_rows = false;
         Ok(())
     }
 

@@ -264,27 +264,10 @@ impl<P: PathPacket> Queue<P> for FqCodel<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowId, Header};
+    use crate::FlowId;
+    use crate::queue::test_packet::Packet;
     use gameway_units::Ecn;
     use rand_core::SeedableRng;
-
-    struct Packet(u16);
-
-    impl PathPacket for Packet {
-        fn wire_size(&self) -> Bytes {
-            Bytes::new(1500)
-        }
-        fn flow(&self) -> FlowId {
-            FlowId(self.0)
-        }
-        fn header(&self) -> Header {
-            Header::numbered(self.flow().0)
-        }
-        fn ecn(&self) -> Ecn {
-            Ecn::NotEct
-        }
-        fn set_ecn(&mut self, _ecn: Ecn) {}
-    }
 
     #[test]
     fn memory_follows_the_most_that_waited_at_once() {
@@ -293,7 +276,7 @@ mod tests {
         // Each flow in turn fills all that may wait, in a queue of its own, and overflows.
         for flow in 0..200 {
             for _ in 0..60 {
-                queue.enqueue(Instant::ZERO, Packet(flow), &mut Vec::new());
+                queue.enqueue(Instant::ZERO, Packet(FlowId(flow), Ecn::NotEct), &mut Vec::new());
             }
             while queue.dequeue(Instant::ZERO, &mut Vec::new()).is_some() {}
         }

@@ -17,6 +17,8 @@ mod limit;
 mod pi;
 mod pie;
 mod store;
+#[cfg(test)]
+mod test_packet;
 
 pub use airtime::{Airtime, AirtimeConfig, Priority};
 pub use cake::{AckFilter, Cake, CakeConfig, Cells, Diffserv, Framing, FramingError, Isolation};

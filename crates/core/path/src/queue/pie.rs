@@ -269,28 +269,9 @@ impl<P: PathPacket> Queue<P> for Pie<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowId, Header};
+    use crate::FlowId;
+    use crate::queue::test_packet::Packet;
     use rand_core::SeedableRng;
-
-    struct Packet(Ecn);
-
-    impl PathPacket for Packet {
-        fn wire_size(&self) -> Bytes {
-            Bytes::new(1500)
-        }
-        fn flow(&self) -> FlowId {
-            FlowId(0)
-        }
-        fn header(&self) -> Header {
-            Header::numbered(0)
-        }
-        fn ecn(&self) -> Ecn {
-            self.0
-        }
-        fn set_ecn(&mut self, ecn: Ecn) {
-            self.0 = ecn;
-        }
-    }
 
     /// Each rung divides the same step; above the ladder, a step up is capped and one down is not.
     #[test]
@@ -368,7 +349,7 @@ mod tests {
             let random = Xoshiro256PlusPlus::seed_from_u64(1);
             let mut pie = Pie::new(PieConfig::default(), Limit::Packets(9), random);
             pie.control.probability = probability;
-            pie.may_mark(&Packet(ecn))
+            pie.may_mark(&Packet(FlowId(0), ecn))
         };
         assert!(may_mark(0.099, Ecn::Ect0) && may_mark(0.099, Ecn::Ect1));
         assert!(!may_mark(0.1, Ecn::Ect0));

@@ -4,9 +4,8 @@
 //! knows and from anything; lengths, options and what follows are drawn from anything.
 
 use crate::any_bytes::SHORTEST;
-use crate::kernel::{Loaded, loaded};
+use crate::kernel::{Loaded, loaded, runner};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 const CASES: u32 = 4096;
 
@@ -115,9 +114,7 @@ fn kinds(loaded: &Loaded) -> [u64; 4] {
 #[test]
 fn any_headers_pass_and_count_as_one_kind() {
     let Some(loaded) = loaded() else { return };
-    let config = Config { cases: CASES, ..Config::default() };
-    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let mut runner = TestRunner::new_with_rng(config, random);
+    let mut runner = runner(CASES);
     let programs = prop::sample::select(vec!["to_home", "from_home", "to_provider"]);
     let done = runner.run(&(packet(), programs), |(bytes, program)| {
         let before: u64 = kinds(&loaded).iter().sum();

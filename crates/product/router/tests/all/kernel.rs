@@ -2,6 +2,7 @@
 
 use gameway_router::data_path::{DataPath, Passed as PassedPacket};
 use gameway_router::record::{Datagram, Record};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::{RefCell, RefMut};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::{Mutex, MutexGuard};
@@ -35,6 +36,12 @@ pub fn loaded() -> Option<Loaded> {
     let mut data_path = DataPath::load().expect("the kernel takes the data path");
     data_path.beat(now_ns()).expect("the map is there");
     Some(Loaded { data_path: RefCell::new(data_path), _one: one })
+}
+
+/// Draws the same so many cases each time.
+pub fn runner(cases: u32) -> TestRunner {
+    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    TestRunner::new_with_rng(Config { cases, ..Config::default() }, random)
 }
 
 pub fn now_ns() -> i64 {

@@ -1,13 +1,13 @@
 //! The windows that the data path writes are those of the crate of algorithms, and nothing else of a packet changes.
 
 use crate::any_bytes::{ETHERNET, SHORTEST};
-use crate::kernel::{Loaded, loaded};
+use crate::kernel::{Loaded, loaded, runner};
 use crate::packets::{Below, Wanted, ip_of, packet, read, with_options};
 use etherparse::{PacketHeaders, TcpOptionElement};
 use gameway_gateway::FlowTable;
 use gameway_units::{Duration, Instant};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 
 /// A step of a connection.
@@ -148,12 +148,7 @@ fn windows_are_those_of_the_algorithms_crate() {
         Just((true, Below::Vlan))
     ];
     let cases = ((0_u8..=14, 0_u8..=14), kinds, prop::collection::vec(any_step(), 1..60));
-    let mut runner = TestRunner::new_with_rng(
-        Config { cases: 64, ..Config::default() },
-        proptest::test_runner::TestRng::deterministic_rng(
-            proptest::test_runner::RngAlgorithm::ChaCha,
-        ),
-    );
+    let mut runner = runner(64);
     let lowered = Cell::new(0);
     let done = runner.run(&cases, |(scales, kind, steps)| {
         let mut one = open(&loaded, scales, kind);

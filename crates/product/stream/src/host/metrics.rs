@@ -1,8 +1,8 @@
 //! What a monitor reads of a host: counters and histograms of what its tables have row by row, in the text of
 //! [OpenMetrics](https://prometheus.io/docs/specs/om/open_metrics_spec/), which Prometheus asks for.
 //!
-//! It hears the events that the tables are made of, and hands them on to the tables, if there are any. So a figure here and one in
-//! a table cannot differ in what they count. Figures are sums and histograms since the host has started: rates and quantiles are the
+//! It observes the events on their way to the tables, if there are any. So a figure here and one in a table cannot differ in what
+//! they count. Figures are sums and histograms since the host has started: rates and quantiles are the
 //! monitor's to take.
 
 use crate::host::notes::tell;

@@ -30,9 +30,9 @@ impl From<SocketAddr> for LocalCandidate {
 }
 
 /// The `index`th of our candidates as a line of a description.
-pub(crate) struct Line<'a>(pub(crate) usize, pub(crate) &'a LocalCandidate);
+pub(crate) struct CandidateLine<'a>(pub(crate) usize, pub(crate) &'a LocalCandidate);
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for CandidateLine<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(index, way) = *self;
         // Ours are in their order, of each kind.
@@ -113,7 +113,7 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(index, way)| {
-                let line = Line(index, way).to_string();
+                let line = CandidateLine(index, way).to_string();
                 RemoteCandidate::parse(line.strip_prefix("a=candidate:").expect("a line"))
                     .expect("read")
             })

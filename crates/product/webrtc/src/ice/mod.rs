@@ -31,7 +31,7 @@ pub mod stun;
 
 use crate::secrets::Secrets;
 use crate::transmit::{Remote, Transmit};
-pub(crate) use candidate::Line;
+pub(crate) use candidate::CandidateLine;
 pub use candidate::{LocalCandidate, RemoteCandidate};
 use client::Checks;
 use gameway_units::{Duration, Ecn, Instant};

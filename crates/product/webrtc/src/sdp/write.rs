@@ -5,7 +5,7 @@ use super::{
     ARRIVAL_TIMES, CONGESTION_CONTROL, DEPENDENCIES, FLEXFEC, FRAME, NACK, Negotiated,
     PLAYOUT_DELAY, PROBE, REFERENCE_TIME, REPAIR, TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
 };
-use crate::ice::{Credentials, Line, LocalCandidate};
+use crate::ice::{CandidateLine, Credentials, LocalCandidate};
 use crate::identity::Fingerprint;
 use gameway_units::{PayloadFormat, VideoCodec};
 use std::fmt::Write as _;
@@ -315,7 +315,7 @@ fn video_streams(lines: &mut Lines, negotiated: &Negotiated, payload_type: u8) {
 
 fn candidates(lines: &mut Lines, ways: &[LocalCandidate]) {
     for (index, way) in ways.iter().enumerate() {
-        lines.line(format_args!("{}", Line(index, way)));
+        lines.line(format_args!("{}", CandidateLine(index, way)));
     }
     lines.line(format_args!("a=end-of-candidates"));
 }

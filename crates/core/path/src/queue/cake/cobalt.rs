@@ -177,8 +177,9 @@ impl Cobalt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowId, Header};
-    use gameway_units::{Bytes, Ecn};
+    use crate::FlowId;
+    use crate::queue::test_packet::Packet;
+    use gameway_units::Ecn;
     use rand_core::SeedableRng;
 
     const PARAMETERS: CobaltParameters = CobaltParameters {
@@ -187,26 +188,6 @@ mod tests {
         packet_time: Duration::ZERO,
         ecn: true,
     };
-
-    struct Packet(Ecn);
-
-    impl PathPacket for Packet {
-        fn wire_size(&self) -> Bytes {
-            Bytes::new(1500)
-        }
-        fn flow(&self) -> FlowId {
-            FlowId(0)
-        }
-        fn header(&self) -> Header {
-            Header::numbered(0)
-        }
-        fn ecn(&self) -> Ecn {
-            self.0
-        }
-        fn set_ecn(&mut self, ecn: Ecn) {
-            self.0 = ecn;
-        }
-    }
 
     #[derive(Debug, PartialEq)]
     enum Fate {
@@ -235,11 +216,11 @@ mod tests {
         fn leave(&mut self, nanos: i64, wait: i64, ecn: Ecn) -> Fate {
             let now = Instant::from_nanos(nanos);
             let enqueued = now.saturating_sub(Duration::from_millis(wait));
-            let mut head = Dequeued { packet: Packet(ecn), enqueued };
+            let mut head = Dequeued { packet: Packet(FlowId(0), ecn), enqueued };
             if self.cobalt.judge(&self.parameters, now, &mut head, 0, &mut self.random) {
                 return Dropped;
             }
-            if head.packet.0 == ecn { Passed } else { Marked }
+            if head.packet.1 == ecn { Passed } else { Marked }
         }
 
         /// A signal is given then, and none the nanosecond before.

@@ -96,34 +96,29 @@ fn a_window_of_two_becomes_three_with_the_next_ack() {
     assert_eq!(windows, [3.0, 3.0, 3.0, 3.0, 3.0, 4.0]);
 }
 
+/// The windows behind ACKs of so many segments, after a time-out at 8, which makes the threshold 5.
+fn windows_after_a_timeout(acknowledged: [f64; 3]) -> Vec<f64> {
+    let mut cubic = Cubic { window: 8.0, threshold: 8.0, ..Cubic::new(SIZE) };
+    cubic.on_timeout(&quiet_events::timeout(true));
+    let windows = acknowledged.map(|segments| {
+        cubic.on_ack(&ack(Instant::from_nanos(20_000_000), segments));
+        cubic.window
+    });
+    windows.into()
+}
+
 /// By hand from `tcp_slow_start`: of the first five acknowledged four make the window from 1 to the threshold, 5; the
 /// other one and six more are less than congestion avoidance asks for.
 #[test]
 fn slow_start_goes_to_the_threshold_and_no_further() {
-    let mut cubic = Cubic { window: 8.0, threshold: 8.0, ..Cubic::new(SIZE) };
-    cubic.on_timeout(&quiet_events::timeout(true));
-    let windows: Vec<f64> = [2.0, 3.0, 6.0]
-        .map(|acknowledged| {
-            cubic.on_ack(&ack(Instant::from_nanos(20_000_000), acknowledged));
-            cubic.window
-        })
-        .into();
-    assert_eq!(windows, [3.0, 5.0, 5.0]);
+    assert_eq!(windows_after_a_timeout([2.0, 3.0, 6.0]), [3.0, 5.0, 5.0]);
 }
 
 /// What is acknowledged beyond the threshold counts once: of ten, six are left for congestion avoidance, which asks for
 /// twenty where no plateau is known.
 #[test]
 fn what_slow_start_leaves_counts_for_congestion_avoidance() {
-    let mut cubic = Cubic { window: 8.0, threshold: 8.0, ..Cubic::new(SIZE) };
-    cubic.on_timeout(&quiet_events::timeout(true));
-    let windows: Vec<f64> = [10.0, 13.0, 1.0]
-        .map(|acknowledged| {
-            cubic.on_ack(&ack(Instant::from_nanos(20_000_000), acknowledged));
-            cubic.window
-        })
-        .into();
-    assert_eq!(windows, [5.0, 5.0, 6.0]);
+    assert_eq!(windows_after_a_timeout([10.0, 13.0, 1.0]), [5.0, 5.0, 6.0]);
 }
 
 #[test]
