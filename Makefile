@@ -63,7 +63,7 @@ DASH_JS := python/gameway/live/video/dash.js
 PAGE := crates/product/webrtc/src/page.html
 GATEWAY_PAGE := crates/product/router/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke beside-light light-test untimed-test rust-test python-test timed-test long bench soak soak-live gateway reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke light-stage beside-light light-test core-test untimed-stage product-test python-test timed-stage beside-timed timed-test suite-test alone-test long bench soak soak-live gateway reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -122,7 +122,7 @@ reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
-test: quick-lint ready untimed-test timed-test ## everything that must hold
+test: quick-lint ready light-stage untimed-stage timed-stage alone-test ## everything that must hold
 
 # From nothing, all packages come while the module is compiled. Tests of times take the gateway's program.
 ready: $(STAMPS)/live-tools
@@ -153,8 +153,8 @@ python-lint:
 	@for page in experiments/*/page.py; do folder=$${page%/page.py}; name=$${folder##*/}; \
 	  ln -s $(CURDIR)/$$folder $(STAMPS)/typed/experiments/$${name//-/_}; done
 	MYPYPATH=$(STAMPS)/typed $(BIN)/mypy --explicit-package-bases $(STAMPS)/typed/experiments
-	@# Tests may count with what a table gives, and take a module's own imports from it.
-	MYPYPATH=$(STAMPS)/typed:python/tests $(BIN)/mypy --explicit-package-bases --implicit-reexport \
+	@# Tests may count with what a table gives, and take a module's own imports from it. Other settings need a cache of their own.
+	MYPYPATH=$(STAMPS)/typed:python/tests $(BIN)/mypy --cache-dir=$(STAMPS)/mypy-tests --explicit-package-bases --implicit-reexport \
 	  --allow-untyped-calls --no-warn-return-any --no-warn-unused-ignores \
 	  --disable-error-code operator --disable-error-code union-attr \
 	  python/tests/*.py $(STAMPS)/typed/experiments/*/tests/*.py
@@ -173,35 +173,61 @@ rust-build: lint
 	$(RUST_TEST) --no-run
 
 # Of the crates as the module has them; `make long` compiles them with counters, by which inputs are guided.
-fuzz-smoke: rust-build
+fuzz-smoke: $(STAMPS)/live
 	SMALL=1 SECONDS_EACH=1 fuzz/smoke
 
-# Light tests of times mostly wait: of two cores they leave more than half to all that is not of times.
-untimed-test: ready ## the tests that are not of times, and those of times that leave the machine to others
+# Tests of times mostly wait. What they leave of the cores goes to what computes and asks the kernel for little, since who is idle and holds
+# one of its locks holds up others: tests that make network namespaces have a stage of their own.
+IDLE = @tools/idle $(MAKE) --no-print-directory --jobs=1
+
+light-stage: ready
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target light-test beside-light
 
-# Lints, compilers and fuzzing run in the idle class, where nobody else asks for a core. Of the tests, those of Rust come before those of
-# Python where both want one: their programs run one after the other, and some mostly wait. What they start is told nothing of this make.
-beside-light: ready
-	@chrt --idle 0 $(MAKE) --no-print-directory --jobs=1 lint rust-build fuzz-smoke
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-test python-test
+beside-light:
+	$(IDLE) lint rust-build core-test
 
-# The same cases each time, so that a failure comes from a change; `make properties` looks for new ones.
-rust-test: $(STAMPS)/live $(STAMPS)/test-tools
-	MAKEFLAGS= PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python nice -n 10 $(RUST_TEST)
+untimed-stage: light-stage
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target product-test python-test
+
+timed-stage: untimed-stage
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target timed-test beside-timed
+
+beside-timed:
+	$(IDLE) suite-test fuzz-smoke
+
+# The same cases each time, so that a failure comes from a change; `make properties` looks for new ones. What tests start is told
+# nothing of this make.
+CASES = MAKEFLAGS= PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python
+RUN_TESTS = --config 'target."cfg(all())".runner = ["$(CURDIR)/tools/of-crates", "$(1)"]'
+COMPUTING := crates/core crates/lab/sim
+
+core-test: $(STAMPS)/live ## the tests in Rust of what only computes: of the core and of the simulator
+	$(CASES) $(RUST_TEST) $(call RUN_TESTS,$(COMPUTING))
+
+product-test: $(STAMPS)/live $(STAMPS)/test-tools ## the other tests in Rust
+	$(CASES) $(RUST_TEST) $(call RUN_TESTS,not $(COMPUTING))
 
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
 # first (python/tests/conftest.py); a file's are in one process.
-python-test: ready
-	MAKEFLAGS= nice -n 15 $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
+UNTIMED = MAKEFLAGS= $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --dist=loadfile --no-loadscope-reorder
+# Simulate, and make reports.
+COMPUTING_TESTS := experiments $(patsubst %,python/tests/test_%.py,cli compare every_axis report)
+
+python-test: ready ## the tests in Python that are not of times, but for those that only compute
+	$(UNTIMED) --numprocesses=$$((3 * $$(nproc))) $(addprefix --ignore=,$(COMPUTING_TESTS))
+
+suite-test: ready ## those that only compute: of the experiments that come with Gameway, and of reports
+	$(UNTIMED) --numprocesses=$$(nproc) $(COMPUTING_TESTS)
 
 # Each test of times has half a core, a core, or the machine for itself, by what it uses. Browsers take a core: one test of them at a
 # time (python/tests/conftest.py).
 light-test: ready ## the tests of times that use half a core each
 	MAKEFLAGS= $(BIN)/pytest -m "timed and not long and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
 
-timed-test: untimed-test ## the other tests of times: of packets, frames and browsers
-	$(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
+timed-test: ready ## the other tests of times that share the machine: of frames and browsers
+	MAKEFLAGS= $(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
+
+alone-test: timed-stage ## the tests of times that need the machine for themselves
 	$(BIN)/pytest -m "timed and not long and alone"
 
 long: ready ## tests of which `make test` runs a shorter form: of Python, of encoders, and fuzzing

@@ -155,7 +155,6 @@ with (
 
 
 @pytest.mark.timed
-@pytest.mark.alone
 def test_traffic_goes_on_when_tables_are_full_and_when_there_is_no_memory(place: Home) -> None:
     seconds, flooded, again = 9, 2, 5
     with place.gateway() as gateway, place.download(seconds, *FLOWS):

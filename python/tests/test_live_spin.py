@@ -149,7 +149,6 @@ def download(place: Home, running: Gateway, folder: Path, spin: str) -> Seen:
 
 
 @pytest.mark.timed
-@pytest.mark.alone
 def test_downloads_that_spin_are_held_without_a_ping_and_others_are_not(tmp_path: Path) -> None:
     config = tmp_path / "gateway.toml"
     config.write_text(f'home = "{LAN}"\nmode = "both"\nshape = {{ queue = "htb" }}\n', "utf-8")
