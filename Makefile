@@ -208,16 +208,17 @@ product-test: $(STAMPS)/live $(STAMPS)/test-tools ## the other tests in Rust
 	$(CASES) $(RUST_TEST) $(call RUN_TESTS,not $(COMPUTING))
 
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
-# first (python/tests/conftest.py); a file's are in one process.
-UNTIMED = MAKEFLAGS= $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --dist=loadfile --no-loadscope-reorder
+# first (python/tests/conftest.py); a file's are in one process. Where they and those of Rust want a core, those of Rust have it: their
+# programs run one after the other.
+UNTIMED = MAKEFLAGS= nice -n 5 $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --dist=loadfile --no-loadscope-reorder
 # Simulate, and make reports.
-COMPUTING_TESTS := experiments $(patsubst %,python/tests/test_%.py,cli compare every_axis report)
+COMPUTING_TESTS := experiments $(patsubst %,python/tests/test_%.py,compare every_axis report)
 
 python-test: ready ## the tests in Python that are not of times, but for those that only compute
-	$(UNTIMED) --numprocesses=$$((3 * $$(nproc))) $(addprefix --ignore=,$(COMPUTING_TESTS))
+	$(UNTIMED) python/tests $(addprefix --ignore=,$(COMPUTING_TESTS)) --numprocesses=$$((3 * $$(nproc)))
 
 suite-test: ready ## those that only compute: of the experiments that come with Gameway, and of reports
-	$(UNTIMED) --numprocesses=$$(nproc) $(COMPUTING_TESTS)
+	$(UNTIMED) $(COMPUTING_TESTS) --numprocesses=$$(nproc)
 
 # Each test of times has half a core, a core, or the machine for itself, by what it uses. Browsers take a core: one test of them at a
 # time (python/tests/conftest.py).
@@ -227,7 +228,8 @@ light-test: ready ## the tests of times that use half a core each
 timed-test: ready ## the other tests of times that share the machine: of frames and browsers
 	MAKEFLAGS= $(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 
-alone-test: timed-stage ## the tests of times that need the machine for themselves
+# Of times, too: the machine is theirs.
+alone-test: timed-stage
 	$(BIN)/pytest -m "timed and not long and alone"
 
 long: ready ## tests of which `make test` runs a shorter form: of Python, of encoders, and fuzzing
