@@ -39,7 +39,7 @@ def test_it_ends_as_its_command_does(code: int) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_ends_it_ends_its_command(number: signal.Signals) -> None:
     waits = "import time; print('waits', flush=True); time.sleep(60)"
-    words = [IDLE, sys.executable, "-c", waits]
+    words = [str(IDLE), sys.executable, "-c", waits]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as idle:
         assert idle.stdout is not None
         assert idle.stdout.readline() == b"waits\n"
