@@ -176,8 +176,8 @@ rust-build: lint
 fuzz-smoke: $(STAMPS)/live
 	SMALL=1 SECONDS_EACH=1 fuzz/smoke
 
-# Tests of times mostly wait. What they leave of the cores goes to what computes and asks the kernel for little, since who is idle and holds
-# one of its locks holds up others: tests that make network namespaces have a stage of their own.
+# Tests of times mostly wait. What they leave of the cores goes to what computes. Who is idle and holds a lock of the kernel could hold up
+# others, so tests that make network namespaces have a stage of their own.
 IDLE = @tools/idle $(MAKE) --no-print-directory --jobs=1
 
 light-stage: ready
@@ -211,7 +211,7 @@ product-test: $(STAMPS)/live $(STAMPS)/test-tools ## the other tests in Rust
 # first (python/tests/conftest.py); a file's are in one process. Where they and those of Rust want a core, those of Rust have it: their
 # programs run one after the other.
 UNTIMED = MAKEFLAGS= nice -n 5 $(BIN)/pytest -m "not timed and not long" --hypothesis-profile=ci --dist=loadfile --no-loadscope-reorder
-# Simulate, and make reports.
+# Their tests only simulate, and make reports.
 COMPUTING_TESTS := experiments $(patsubst %,python/tests/test_%.py,compare every_axis report)
 
 python-test: ready ## the tests in Python that are not of times, but for those that only compute
@@ -228,7 +228,7 @@ light-test: ready ## the tests of times that use half a core each
 timed-test: ready ## the other tests of times that share the machine: of frames and browsers
 	MAKEFLAGS= $(BIN)/pytest -m "timed and not long and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 
-# Of times, too: the machine is theirs.
+# The tests of times that need the machine for themselves.
 alone-test: timed-stage
 	$(BIN)/pytest -m "timed and not long and alone"
 

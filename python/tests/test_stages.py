@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 IDLE, OF_CRATES = ROOT / "tools" / "idle", ROOT / "tools" / "of-crates"
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
-TELL = "import os, pathlib; print(os.sched_getscheduler(0), os.getsid(0) == os.getpid())"
+TELL = "import os; print(os.sched_getscheduler(0), os.getsid(0) == os.getpid())"
 
 
 def test_who_is_idle_has_a_session_of_least_weight() -> None:
