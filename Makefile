@@ -63,7 +63,7 @@ DASH_JS := python/gameway/live/video/dash.js
 PAGE := crates/product/webrtc/src/page.html
 GATEWAY_PAGE := crates/product/router/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke light-stage beside-light light-test core-test untimed-stage product-test python-test timed-stage beside-timed timed-test suite-test alone-test long bench soak soak-live gateway reproduce clean
+.PHONY: help setup demo demo-live conformance play figures nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-build fuzz-smoke light-stage beside-light light-test core-test untimed-stage product-test python-test timed-stage beside-timed timed-test suite-test alone-test long bench soak soak-live gateway reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -93,6 +93,13 @@ conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side;
 
 play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium plays each controller for a minute at two rates, and through losses, on a quiet machine; 50 minutes
 	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py python/tests/test_live_ladder.py python/tests/test_live_adaptive.py
+
+# Each test prints what its page of docs has.
+figures: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/machine-tools $(STAMPS)/test-packages ## what docs/play.md measured, anew, on a quiet machine
+	GAMEWAY_PHOTON_PRESSES=60 GAMEWAY_INPUT_PRESSES=100 GAMEWAY_FIRST_PICTURES=7 GAMEWAY_DRAWING_SECONDS=20 GAMEWAY_GAMEPAD_ROUNDS=40 \
+	GAMEWAY_FIGURES_SECONDS=30 GAMEWAY_LAB_SECONDS=32 GAMEWAY_LAB_CONTROLLERS="pudica gcc scream nada copa sqp salsify" \
+	  $(BIN)/pytest -q -s $(patsubst %,python/tests/test_live_%.py,photon input first_picture drawing gamepad page lab) \
+	  -k "photon or a_key_is_seen or first_picture or drawing or gamepad or figures_take or agrees"
 
 nat: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium and a host behind routers of every kind, each with each; 6 minutes, needs root
 	GAMEWAY_NAT=1 $(BIN)/pytest -q -s python/tests/test_nat.py

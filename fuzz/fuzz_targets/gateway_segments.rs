@@ -1,10 +1,10 @@
-//! The home gateways: any segments and datagrams, any way, any waits.
+//! The home gateways: any segments, datagrams and pings, any way, any waits.
 #![no_main]
 
 use gameway_fuzz::Input;
 use gameway_gateway::{
     BothConfig, Fairness, Flags, Gateway, Home, Packet, Passage, QuicHeader, SapLaw, SapLawConfig,
-    Segment, Step, Timestamps, Voap, VoapConfig, WindowsConfig,
+    Segment, ShapeConfig, Step, Timestamps, Voap, VoapConfig, WindowsConfig,
 };
 use gameway_path::{Header, Protocol};
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -36,17 +36,39 @@ fn segment(input: &mut Input<'_>) -> Segment {
     }
 }
 
+/// Those from this choice on have a queue for what the home sends, too.
+const GUARDS_OUT: u8 = 6;
+const CHOICES: u8 = 8;
+
 fn gateway(choice: u8) -> Box<dyn Gateway> {
     let paper = VoapConfig::default();
     let memory = Duration::from_secs(1);
     let mended = VoapConfig { step: Step::Backlog, fairness: Fairness::Rates, memory, ..paper };
-    match choice % 5 {
+    let mut made: Box<dyn Gateway> = match choice {
         0 => Box::new(Voap::new(paper)),
         1 => Box::new(Voap::new(mended)),
         2 => Box::new(Home::windows(WindowsConfig::default())),
-        3 => Box::new(Home::both(BothConfig::default())),
-        _ => Box::new(SapLaw::new(SapLawConfig::new(Rate::from_mbps(20)))),
+        3 | 7 => Box::new(Home::both(BothConfig::default())),
+        4 => Box::new(SapLaw::new(SapLawConfig::new(Rate::from_mbps(20)))),
+        _ => Box::new(Home::shape(ShapeConfig::default())),
+    };
+    if choice >= GUARDS_OUT {
+        made.guard_way_out();
     }
+    made
+}
+
+/// Perhaps a ping or a reply, of few numbers, and what has left the queue for what the home sends.
+fn way_out(gateway: &mut dyn Gateway, now: Instant, input: &mut Input<'_>) {
+    let header = Header { protocol: Protocol::Icmp, ..Header::numbered(0) };
+    let (header, passage) = match input.any() {
+        true => (header, Passage::Queue),
+        false => (header.reversed(), Passage::Beside),
+    };
+    let echo = input.any::<bool>().then(|| input.number(20) as u32);
+    let mut packet = Packet::new(header, Bytes::new(84), None).with_echo(echo);
+    assert!(!gateway.on_packet(now, passage, &mut packet), "there is no window");
+    gateway.on_left_home(now, Bytes::new(input.number(100_000)));
 }
 
 /// Perhaps a packet of QUIC, of few flows; the spin bit does what it likes.
@@ -67,7 +89,8 @@ fn datagram(gateway: &mut dyn Gateway, now: Instant, input: &mut Input<'_>) {
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Input::new(bytes);
-    let mut gateway = gateway(input.any());
+    let choice = input.any::<u8>() % CHOICES;
+    let mut gateway = gateway(choice);
     let mut now = Instant::ZERO;
     while !input.is_empty() {
         now += input.pause();
@@ -77,6 +100,9 @@ fuzz_target!(|bytes: &[u8]| {
         if due <= now {
             gateway.on_deadline(now, Some(now.saturating_sub(wait)));
             assert!(gateway.next_deadline() > due);
+        }
+        if choice >= GUARDS_OUT {
+            way_out(&mut *gateway, now, &mut input);
         }
         datagram(&mut *gateway, now, &mut input);
         let before = segment(&mut input);

@@ -4,8 +4,9 @@ The place is that of `gateway_machine.py`, with a server beyond the provider's q
 
 home -- router -- out (its queue is in front of the home) -- far
 
-Prints a JSON object of what was seen: pings beside a download without the gateway, with it, and
-while it is stopped; datagrams; what `doctor` finds; and what kill -9 and `down` leave.
+Prints a JSON object of what was seen: pings beside a download without the gateway, with it, after
+somebody has set the clock, and while it is stopped; datagrams; what `doctor` finds; and what
+kill -9 and `down` leave.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ def attached() -> dict[str, int]:
     return {"tcx": by_tcx("house"), "filters": len(filters())}
 
 
-def beside_a_download(seconds: int = SECONDS) -> list[float]:
-    """Pings of a download's later two thirds, in ms and in order."""
+def beside_a_download(seconds: int = SECONDS, clock: str = "") -> list[float]:
+    """Pings of a download's later two thirds, in ms and in order; first the clock is set."""
     fetch = f"ip netns exec home iperf3 -c {SERVER} -R -t {seconds + 1}"
     with subprocess.Popen(fetch.split(), stdout=subprocess.DEVNULL) as process:
         time.sleep(seconds / 3)
+        if clock:
+            run("date", "--set", clock)
         line = f"ip netns exec home ping -n -i 0.05 -w {seconds - seconds // 3} {SERVER}"
         waits = sorted(float(one) for one in re.findall(r"time=([\d.]+) ms", run(*line.split())))
         process.wait()
@@ -90,6 +93,7 @@ def main() -> None:
     process = start()
     told["attached"] = attached()
     told["steered"] = beside_a_download()
+    told["clocks"] = [beside_a_download(clock=one) for one in ("2001-01-01", "2099-01-01")]
     told["status"] = status()
     process.send_signal(signal.SIGSTOP)
     time.sleep(1.2)

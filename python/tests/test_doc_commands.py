@@ -131,6 +131,8 @@ NAMED = (
     Named(r"make soak-live$", "plays for an hour; what `make test` has of it:",
           "test_live_soak.py::test_all_that_a_soak_looks_at_begins_within_its_bounds"),
     Named(r"make play$", QUIET, "test_live_play.py::test_chromium_plays_evenly"),
+    Named(r"make figures$", QUIET, "test_live_photon.py::"
+          "test_parts_add_up_and_what_one_takes_longer_is_in_it_alone"),
     Named(r"make nat$", "tries 51 pairs; what `make test` has of them:",
           "test_nat.py::test_a_browser_and_a_host_connect"),
     Named(r"gameway-client LINK$", "is `gameway client` without Python, and needs its host",

@@ -70,6 +70,8 @@ def check(told: dict[str, Any]) -> None:
         assert QUEUE_MS / 2 < medians["bare"] < 2 * QUEUE_MS
         assert medians["steered"] < medians["bare"] / 3
         assert medians["stopped"] > medians["bare"] / 2
+        for waits in told["clocks"]:
+            assert waits[len(waits) // 2] < medians["bare"] / 3
 
 
 def seen_on(kernel: Kernel, folder: Path, own: str, python: str = PYTHON) -> dict[str, Any]:

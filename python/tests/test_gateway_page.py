@@ -195,6 +195,7 @@ def test_the_page_shows_who_fills_the_queue_and_what_was_done(place: Home, tmp_p
     ):
         page = Page(made)
         page.until("document.querySelector('#devices')?.innerText.includes('Nobody downloads')")
+        # The first status, of a gateway that has just begun, has none.
         page.until("document.querySelector('#tiles').innerText.includes('Wait behind the gateway')")
         with place.download(8, "-P", "2"):
             page.until("document.querySelectorAll('#devices .device').length === 1")

@@ -242,9 +242,13 @@ def test_a_command_has_the_signals_of_a_shell() -> None:
 
 @needs_live
 def test_links_that_start_together_have_addresses_of_their_own() -> None:
-    words = gateway_link(*PATH, command=["sh", "-c", "echo $GAMEWAY_OUTSIDE; sleep 2"])
-    links = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    told = [one.communicate(timeout=60)[0].strip() for one in links]
+    # Each stays until all have told.
+    words = gateway_link(*PATH, command=["sh", "-c", "echo $GAMEWAY_OUTSIDE; read -r _"])
+    pipe = subprocess.PIPE
+    links = [subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) for _ in range(4)]
+    told = [one.stdout.readline().strip() for one in links if one.stdout]
+    for one in links:
+        one.communicate("\n", timeout=60)
     assert [one.returncode for one in links] == [0] * 4
     assert len(set(told)) == 4, told
 

@@ -316,13 +316,8 @@ impl OwnQueue {
 
     /// All or nothing.
     fn put(&self) -> Result<(), QueueError> {
-        for piece in layout::layout(self.discipline, self.rate, self.target) {
-            if let Err(why) = kernel::add(self.interface, &piece) {
-                let _ = kernel::remove(self.interface);
-                return Err(self.failed("the kernel does not take it")(why));
-            }
-        }
-        Ok(())
+        let pieces = layout::layout(self.discipline, self.rate, self.target);
+        kernel::put(self.interface, &pieces).map_err(self.failed("the kernel does not take it"))
     }
 
     /// The rate that it has.
@@ -455,6 +450,10 @@ impl Drop for OwnQueue {
 }
 
 #[cfg(test)]
+#[path = "../tests/all/network.rs"]
+mod network;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -497,5 +496,28 @@ mod tests {
             "lan has a queue of somebody else, tbf 5:, which the gateway leaves alone; \
              `tc qdisc delete dev lan root` takes it away, or take mode \"windows\""
         );
+    }
+
+    #[test]
+    fn of_a_queue_of_which_the_kernel_refuses_a_part_nothing_is_left() {
+        if !network::has_network() {
+            return;
+        }
+        let all = netlink::interfaces().expect("interfaces");
+        let home = all.iter().find(|one| one.name == "lan").expect("it is there").index;
+        let is_there = || is_at("lan").expect("the kernel tells");
+        let mut pieces = layout::layout(
+            Discipline::Htb { has_fq_codel: false },
+            Rate::from_mbps(10),
+            layout::TARGET,
+        );
+        kernel::put(home, &pieces).expect("a queue");
+        assert!(is_there());
+        assert!(kernel::remove(home).expect("it goes"));
+        // The last piece is to be below a class that is not there.
+        pieces.last_mut().expect("a leaf").parent = HANDLE | 0x99;
+        let refused = kernel::put(home, &pieces).expect_err("no such class");
+        assert_eq!(refused.kind(), io::ErrorKind::NotFound);
+        assert!(!is_there());
     }
 }

@@ -424,7 +424,7 @@ pub fn run(config: &Config, stop: &Stop, tell: &mut dyn FnMut(&Status)) -> Resul
         own_queue::remove_left(interface)?;
     }
     let mut steering = Steering::new(config, seed()?)?;
-    // The first line says that it is there.
+    // The first line says that it is there; nobody has looked at the home's queues by then.
     let mut next_report = Instant::ZERO;
     while !stop.is_asked() {
         steering.on_home_interface(&clock);

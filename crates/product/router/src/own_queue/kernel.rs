@@ -23,8 +23,16 @@ const GET_QDISC: u16 = 38;
 const NEW_CLASS: u16 = 40;
 const KIND: u16 = 1;
 
-/// Adds a piece that is not there.
-pub(super) fn add(interface: u32, piece: &Piece) -> io::Result<()> {
+/// Adds pieces that are not there, parents first: all, or none.
+pub(super) fn put(interface: u32, pieces: &[Piece]) -> io::Result<()> {
+    let put = pieces.iter().try_for_each(|piece| add(interface, piece));
+    if put.is_err() {
+        let _ = remove(interface);
+    }
+    put
+}
+
+fn add(interface: u32, piece: &Piece) -> io::Result<()> {
     traffic_control_all(&[request(interface, piece, CREATE | EXCLUSIVE)])
 }
 
