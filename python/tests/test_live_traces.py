@@ -58,9 +58,10 @@ match = { protocol = "icmp" }
 rate = "250 Mb/s"
 ceil = "1 Gb/s"
 priority = 1
-queue = "fq-codel"
+queue = { kind = "fq-codel", target = "30 ms" }
 """
-"""The gateway's own in mode `both`, in which pings are a game's; before it none waits."""
+"""The gateway's own in mode `both`, in which pings are a game's; before it none waits. As the
+program has it, what is no game's waits twice beta before CoDel acts."""
 RTT_MS = 40
 SECONDS, SETTLED_S = 60, 5
 MODES = ("none", "windows", "both")
@@ -167,4 +168,4 @@ def test_a_game_behind_a_link_that_varies(row: Row, tmp_path: Path) -> None:
         assert windows.half < 0.6 * without.half or windows.half < 20
         assert 0.8 * without.share <= windows.share < 1.1 * without.share
         # What it gives up of a link that changes all the time is the simulator's to say.
-        assert 0.9 * model["both"].share <= real["both"].share < 1.1 * without.share
+        assert 0.8 * model["both"].share <= real["both"].share < 1.1 * without.share
