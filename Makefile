@@ -95,7 +95,7 @@ play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium pl
 	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py python/tests/test_live_ladder.py python/tests/test_live_adaptive.py
 
 # Each test prints what its page of docs has.
-figures: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/machine-tools $(STAMPS)/test-packages ## what docs/play.md measured, anew, on a quiet machine
+figures: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/machine-tools $(STAMPS)/test-packages ## what docs/play.md measured, anew, on a quiet machine; 15 minutes
 	GAMEWAY_PHOTON_PRESSES=60 GAMEWAY_INPUT_PRESSES=100 GAMEWAY_FIRST_PICTURES=7 GAMEWAY_DRAWING_SECONDS=20 GAMEWAY_GAMEPAD_ROUNDS=40 \
 	GAMEWAY_FIGURES_SECONDS=30 GAMEWAY_LAB_SECONDS=32 GAMEWAY_LAB_CONTROLLERS="pudica gcc scream nada copa sqp salsify" \
 	  $(BIN)/pytest -q -s $(patsubst %,python/tests/test_live_%.py,photon input first_picture drawing gamepad page lab) \
