@@ -78,10 +78,14 @@ class Program:
         self.process = process
         self.said: list[str] = []
         """Lines, if they are listened to."""
+        self.reader: threading.Thread | None = None
 
     def listen(self) -> None:
         """Keep what it says from now on."""
-        threading.Thread(target=self.said.extend, args=(self.process.stderr,), daemon=True).start()
+        self.reader = threading.Thread(
+            target=self.said.extend, args=(self.process.stderr,), daemon=True
+        )
+        self.reader.start()
 
     def find(self, pattern: str) -> str:
         """Give what it said, once it has."""
@@ -98,7 +102,11 @@ class Program:
     def end(self) -> int:
         """Send Ctrl-C; give the exit code."""
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(WAIT_S)
+        code = self.process.wait(WAIT_S)
+        if self.reader is not None:
+            # Who still reads would find the pipe closed.
+            self.reader.join(WAIT_S)
+        return code
 
     def pids(self) -> list[int]:
         """Its own first."""

@@ -73,6 +73,8 @@ def service(folder: Path, *words: str) -> Iterator[Service]:
             finally:
                 host.terminate()
                 host.wait(PATIENCE_S)
+                # Who still reads would find the pipe closed.
+                reader.join(PATIENCE_S)
 
 
 def figures(url: str) -> dict[str, float]:
