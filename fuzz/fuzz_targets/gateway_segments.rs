@@ -58,13 +58,15 @@ fn gateway(choice: u8) -> Box<dyn Gateway> {
     made
 }
 
+/// A header of what comes to the home as it passes, that way or back.
+fn on_its_way(header: Header, to_home: bool) -> (Header, Passage) {
+    if to_home { (header, Passage::Queue) } else { (header.reversed(), Passage::Beside) }
+}
+
 /// Perhaps a ping or a reply, of few numbers, and what has left the queue for what the home sends.
 fn way_out(gateway: &mut dyn Gateway, now: Instant, input: &mut Input<'_>) {
     let header = Header { protocol: Protocol::Icmp, ..Header::numbered(0) };
-    let (header, passage) = match input.any() {
-        true => (header, Passage::Queue),
-        false => (header.reversed(), Passage::Beside),
-    };
+    let (header, passage) = on_its_way(header, input.any());
     let echo = input.any::<bool>().then(|| input.number(20) as u32);
     let mut packet = Packet::new(header, Bytes::new(84), None).with_echo(echo);
     assert!(!gateway.on_packet(now, passage, &mut packet), "there is no window");
@@ -76,11 +78,7 @@ fn datagram(gateway: &mut dyn Gateway, now: Instant, input: &mut Input<'_>) {
     let first: u8 = input.any();
     let datagrams = input.number(20) as u32;
     let header = Header { protocol: Protocol::Udp, ..Header::numbered(u16::from(first % 4)) };
-    let to_home: bool = input.any();
-    let (header, passage) = match to_home {
-        true => (header, Passage::Queue),
-        false => (header.reversed(), Passage::Beside),
-    };
+    let (header, passage) = on_its_way(header, input.any());
     let size = Bytes::new(1280) * u64::from(datagrams);
     let packet = Packet::new(header, size, None);
     let mut packet = packet.with_quic(Some(QuicHeader::read(first, datagrams)));

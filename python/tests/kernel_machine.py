@@ -93,7 +93,8 @@ def main() -> None:
     process = start()
     told["attached"] = attached()
     told["steered"] = beside_a_download()
-    told["clocks"] = [beside_a_download(clock=one) for one in ("2001-01-01", "2099-01-01")]
+    told["set back"] = beside_a_download(clock="2001-01-01")
+    told["set forward"] = beside_a_download(clock="2099-01-01")
     told["status"] = status()
     process.send_signal(signal.SIGSTOP)
     time.sleep(1.2)

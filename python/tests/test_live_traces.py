@@ -167,5 +167,6 @@ def test_a_game_behind_a_link_that_varies(row: Row, tmp_path: Path) -> None:
         assert 0.5 < without.half / model["none"].half < 2
         assert windows.half < 0.6 * without.half or windows.half < 20
         assert 0.8 * without.share <= windows.share < 1.1 * without.share
-        # What it gives up of a link that changes all the time is the simulator's to say.
-        assert 0.8 * model["both"].share <= real["both"].share < 1.1 * without.share
+        # It gives up some of a link that changes all the time: half at most, and as simulated.
+        least = max(0.5 * without.share, 0.8 * model["both"].share)
+        assert least <= real["both"].share < 1.1 * without.share
