@@ -179,6 +179,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.config.stash[WITNESS].end()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests were tried again: one that is each time has a fault of its own."""
+    for report in terminalreporter.stats.get("rerun", []):
+        crash = getattr(report.longrepr, "reprcrash", None)
+        reason = crash.message.splitlines()[0] if crash is not None else "unknown"
+        terminalreporter.write_line(f"tried again: {report.nodeid}: {reason}")
+
+
 def _file_of(item: pytest.Item) -> pytest.Module:
     file = item.getparent(pytest.Module)
     assert file is not None

@@ -354,12 +354,17 @@ def test_runs_of_the_page_leave_their_reports(worked: Path) -> None:
 
 
 @pytest.mark.parametrize("command", of(READS))
-def test_results_are_compared_and_told_anew(command: str, worked: Path, tmp_path: Path) -> None:
+def test_results_are_compared_and_told_anew(
+    command: str, worked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "results").mkdir()
     for name in re.findall(r"results/([\w-]+)", command):
-        (tmp_path / "results" / name).symlink_to(worked / "results" / "my-link")
-    # What is drawn is drawn of `worked`.
-    finished(command, tmp_path, program=UNDRAWN)
+        # Of one capacity. What is drawn is drawn of `worked`.
+        (tmp_path / "results" / name).symlink_to(worked / "results" / "again")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.output
+    assert "report.html" in done.output
 
 
 @pytest.mark.parametrize("command", of(FRAMES))

@@ -380,9 +380,9 @@ def test_what_is_kept_runs_again_in_the_simulator(tmp_path: Path) -> None:
     assert agrees(bottleneck(played), bottleneck(again), since_ns) == {
         "capacity": True, "queue": True,
     }  # fmt: skip
-    # The twin: a step to another capacity is seen in both.
-    wider = experiment.with_overrides(["path.change.0.capacity=9 Mb/s"])
-    other = gw.run(wider, tmp_path / "other")
+    # The twin: a step to another capacity is seen, and a queue of another size.
+    changed = ["path.change.0.capacity=9 Mb/s", "path.queue.size=0.3 bdp"]
+    other = gw.run(experiment.with_overrides(changed), tmp_path / "other")
     assert agrees(bottleneck(played), bottleneck(other), since_ns) == {
         "capacity": False, "queue": False,
     }  # fmt: skip

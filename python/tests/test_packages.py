@@ -100,7 +100,7 @@ def test_the_source_package_is_built_by_pip_and_runs_the_demo(
     install_alone(build_as_the_checkout(source_package, folder / "source-build"), python)
     (information,) = packages_of(python).glob("gameway-*.dist-info")
     lend(needed(metadata.PathDistribution(information).requires or []), python)
-    assert demo(python, folder / "demo-of-the-source", *SHORT) == of_the_checkout
+    assert demo(python, folder / "demo-of-the-source", "--no-report", *SHORT) == of_the_checkout
 
 
 def test_the_wheel_has_the_python_half_and_the_experiments(wheel: Path) -> None:
