@@ -28,6 +28,7 @@
 //! | and of which is taken off | two packets, and what jitter bunches in it (module `floor`) | ours: those at its ends may be of the moments beside it |
 //! | a lower `C` counts after | 100 ms, or where packets wait 20 ms | ours: a burst that passes is no link that has slowed down |
 //! | and if less than 95 % of the shaper's rate comes, or 2 targets have drained | | ours: else what comes may be what the shaper lets go |
+//! | of which two packets' time counts | once | ours: it is no noise; at 1 Mb/s two targets are 50 ms, of which a cut lets 35 ms wait |
 //! | nothing can wait | where less than 93 % of `C` comes over an RTT and 40 ms | ours: below what a shaper has that is right |
 //! | what waits drains in | 100 ms, or two RTTs | ours: senders follow an RTT later |
 //! | cut | 2 to 50 %, more by 5 % each 100 ms | ours: a `C` that is too high by some percent would let packets wait for good |
@@ -220,6 +221,13 @@ impl LinkRate {
         TARGET.max(BESIDES + Duration::from_secs_f64(pair.min(MAX_PAIR)))
     }
 
+    /// What has to drain beyond the target for a queue to be sure: as much again, but for the time that two packets take, which is no
+    /// noise.
+    fn sure_excess(&self) -> Duration {
+        let packets = self.steady_target() - TARGET;
+        (self.target() - packets).max(self.floor.margin())
+    }
+
     fn stands(&mut self, now: Instant, wait: Duration, round: Duration, untold: Amount) {
         (self.held, self.growth, self.used, self.exceeded) = (now, 0.0, false, false);
         let begins = Standing {
@@ -314,7 +322,7 @@ impl LinkRate {
     /// Nothing waits in front.
     fn is_free(&mut self, now: Instant, round: Duration, seen: Duration, is_empty: bool) {
         if let Some(standing) = self.standing.take()
-            && standing.longest >= self.target() * 2
+            && standing.longest >= self.target() + self.sure_excess()
             && standing.came.span >= SURE_SPAN
         {
             // It has drained, so it was a queue, and what came is what the link carries.

@@ -97,6 +97,30 @@ fn what_waits_on_the_way_out_takes_no_download_away() {
     }
 }
 
+/// A packet takes 12 ms, and two may wait. Where the first estimate was a tenth too high, what waited has to drain some times until the law
+/// knows. A law that wants 50 ms to drain never does: half of the pings wait 164 ms beside CUBIC over 10 ms then.
+#[test]
+fn a_link_of_which_a_packet_takes_12_ms_is_followed_too() {
+    for (rtt_ms, congestion_control) in [(10, "cubic"), (10, "bbr"), (30, "cubic"), (30, "bbr")] {
+        let line = Line { mbps: 4, rtt_ms, ..SLOW };
+        let of = |gateway| {
+            let spec = home_that_sends(line, 30, gateway, true);
+            let run = run(&with_uploads(spec, congestion_control, 1));
+            let waits =
+                [0.5, 0.99].map(|part| quantile(&run.rtts(10.0, 30.0), part) - f64::from(rtt_ms));
+            (waits, run.received_mbps("upload-0", 10.0, 30.0))
+        };
+        let what = format!("{rtt_ms} ms, {congestion_control}");
+        let ((with, mbps), (without, mbps_without)) = (of("both"), of("none"));
+        assert!(with[0] > 5.0 && with[0] < 25.0 && with[1] < 70.0, "{what}: {with:?} ms");
+        assert!(mbps > 0.94 * mbps_without && mbps < 1.0, "{what}: {mbps} and {mbps_without} Mb/s");
+        assert!(
+            congestion_control == "bbr" || without[1] > 180.0,
+            "{what}: {without:?} ms without"
+        );
+    }
+}
+
 /// Over twelve round trips: in one run of three a law that rises before it sees the last rise lets packets wait 50 ms.
 #[test]
 fn a_way_out_that_halves_and_doubles_is_followed() {
