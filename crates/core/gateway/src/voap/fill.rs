@@ -123,7 +123,7 @@ impl Voap {
         let Some(trial) = self.fill.trial.take() else { return false };
         let round = self.round();
         let after = self.fill.came.rate(now, round);
-        self.fill.refuted = trial.refutes(self.measured, after);
+        self.fill.refuted = trial.refutes((self.measured, self.in_front), after);
         if std::mem::take(&mut self.fill.empties) {
             self.active().for_each(|data| data.state.restore());
             // It fills again in a round trip, and is seen in another.
@@ -187,7 +187,7 @@ impl Voap {
             let left: f64 = self.active().map(|data| data.state.window()).sum();
             let round = self.round();
             let rate = self.fill.came.rate(now, round);
-            self.fill.trial = Some(Trial::new(self.measured, rate, total, left));
+            self.fill.trial = Some(Trial::new((self.measured, self.in_front), rate, total, left));
         }
     }
 }
