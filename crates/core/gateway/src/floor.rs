@@ -145,4 +145,110 @@ mod tests {
         (0..100).for_each(|_| floor.on_drained());
         assert!(floor.excess() < millis(0.1), "{}", floor.excess());
     }
+
+    /// Waits of nothing and of `swing` by turns, until the noise is what they differ by.
+    fn swinging(swing: f64) -> Floor {
+        let mut floor = Floor::default();
+        (0..1000).for_each(|n| floor.on_wait(millis(swing * f64::from(n % 2)), false));
+        floor
+    }
+
+    #[track_caller]
+    fn expect(told: Duration, expected: f64) {
+        let off = (told.as_millis_f64() - expected).abs();
+        // Noise is in whole nanoseconds, which are rounded down.
+        assert!(off < 5e-3, "{told} and not {expected} ms");
+    }
+
+    #[test]
+    fn noise_grows_by_a_sixteenth_of_what_waits_differ_by_at_most_four_times_itself_and_2_ms() {
+        let mut floor = Floor::default();
+        floor.on_wait(millis(16.0), false);
+        expect(floor.spread(), 0.0);
+        let mut noise = 0.0;
+        for (wait, differs) in [(0.0, 16.0), (16.0, 16.0), (0.0, 16.0), (1.0, 1.0)] {
+            floor.on_wait(millis(wait), false);
+            noise += (f64::min(differs, 4.0 * noise + 2.0) - noise) / 16.0;
+            expect(floor.spread(), 3.0 * noise);
+        }
+    }
+
+    /// Three deviations of a mean of `n` waits are `3 noise / sqrt(n)`, which is to be 4 ms.
+    #[test]
+    fn the_mean_is_of_as_many_waits_as_bring_its_noise_to_4_ms_from_1_to_16() {
+        let period = millis(20.0);
+        for (noise, length) in [(1.0, 1.0), (2.0, 2.25), (4.0, 9.0), (8.0, 16.0)] {
+            let floor = swinging(noise);
+            expect(floor.spread(), 3.0 * noise);
+            expect(floor.margin(), 3.0 * noise / f64::sqrt(length));
+            expect(floor.lag(period), 20.0 * length);
+        }
+    }
+
+    #[test]
+    fn the_mean_moves_by_its_part_and_is_never_further_from_the_last_wait_than_three_noises() {
+        let mut floor = swinging(4.0);
+        // The last of them was 4 ms. One of 4 ms more adds nothing to the noise, and one ninth of what it is off to the mean.
+        let before = floor.excess().as_millis_f64();
+        floor.on_wait(millis(8.0), false);
+        expect(floor.excess(), before + (8.0 - before) / 9.0);
+        // It differs by 18 ms of 92: the noise is 4 + 14 / 16.
+        floor.on_wait(millis(100.0), false);
+        expect(floor.excess(), 100.0 - 3.0 * 4.875);
+        // By 21.5 ms of 100: 4.875 + 16.625 / 16.
+        floor.on_wait(Duration::ZERO, false);
+        expect(floor.excess(), 3.0 * (4.875 + 16.625 / 16.0));
+    }
+
+    #[test]
+    fn waits_that_differ_while_packets_seem_to_wait_are_noise_only_if_that_was_no_queue() {
+        let mut floor = Floor::default();
+        floor.on_wait(Duration::ZERO, false);
+        floor.on_wait(millis(1.6), true);
+        expect(floor.spread(), 0.0);
+        let mut queue = floor;
+        floor.learn();
+        expect(floor.spread(), 0.3);
+        expect(floor.excess(), 0.0);
+        // It was a queue, which has gone: what was unsure is forgotten.
+        queue.on_wait(millis(1.6), false);
+        queue.learn();
+        expect(queue.spread(), 0.0);
+    }
+
+    #[test]
+    fn the_floor_falls_to_a_mean_that_is_below_it_by_more_than_the_margin() {
+        let learned = || {
+            let mut floor = Floor::default();
+            (0..2).for_each(|_| floor.on_wait(millis(30.0), true));
+            floor.learn();
+            floor
+        };
+        // Without noise the margin is nothing.
+        let mut floor = learned();
+        floor.on_wait(millis(28.4), true);
+        floor.on_wait(millis(30.0), true);
+        expect(floor.excess(), 1.6);
+        // With a noise of 4 ms the margin is 4 ms, too, and the mean of waits of nothing and 4 ms is less off than that.
+        let mut floor = swinging(4.0);
+        floor.learn();
+        let known = floor.floor;
+        (0..100).for_each(|n| floor.on_wait(millis(4.0 * f64::from(n % 2)), false));
+        assert_eq!(floor.floor, known);
+        // It is never below nothing.
+        let mut floor = learned();
+        floor.on_wait(millis(-10.0), true);
+        floor.on_wait(millis(1.0), true);
+        expect(floor.excess(), 1.0);
+    }
+
+    #[test]
+    fn where_nothing_can_wait_the_floor_comes_nearer_to_the_mean_by_a_sixteenth() {
+        let mut floor = Floor::default();
+        (0..2).for_each(|_| floor.on_wait(millis(16.0), false));
+        for excess in [15.0, 14.0625, 13.183_593_75] {
+            floor.on_drained();
+            expect(floor.excess(), excess);
+        }
+    }
 }

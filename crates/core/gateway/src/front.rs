@@ -86,3 +86,166 @@ impl Front {
         self.wait = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Packet, Timestamps};
+
+    fn millis(count: i64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    fn at(count: i64) -> Instant {
+        Instant::ZERO + millis(count)
+    }
+
+    /// A ping whose loop takes so long.
+    fn ping(front: &mut Front, sent: i64, looped: i64) {
+        let (header, echo) = (Header::numbered(9), sent as u32);
+        front.on_echo(at(sent), false, header.reversed(), echo);
+        front.on_echo(at(sent + looped), true, header, echo);
+    }
+
+    /// Pings at 0 and 100 ms have shown a path of 40 ms, and a wait of 20 ms on it in the period that ends at 160 ms.
+    fn pinged() -> Front {
+        let mut front = Front::default();
+        ping(&mut front, 0, 40);
+        front.end_period(at(40), None);
+        ping(&mut front, 100, 60);
+        front.end_period(at(160), None);
+        front
+    }
+
+    #[test]
+    fn a_wait_counts_for_200_ms_and_is_fresh_in_its_period() {
+        for (after, counts) in [(0, true), (1, true), (199, true), (200, false)] {
+            let mut front = pinged();
+            let now = at(160 + after);
+            front.end_period(now, None);
+            assert_eq!(front.wait(), counts.then_some(millis(20)), "{after} ms");
+            assert_eq!(front.wait_source(), counts.then_some(WaitSource::Pings), "{after} ms");
+            assert_eq!(front.fresh(now), (after == 0).then_some(millis(20)), "{after} ms");
+        }
+    }
+
+    #[test]
+    fn pings_are_no_connection_and_tell_the_longest_path() {
+        let front = pinged();
+        assert!(!front.hears_connections(at(160)));
+        assert_eq!(front.longest_path(), millis(40));
+        assert_eq!(Front::default().longest_path(), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_is_no_queue_makes_paths_longer_by_what_waits() {
+        let mut front = pinged();
+        front.lengthen_paths();
+        assert_eq!((front.wait(), front.longest_path()), (None, millis(40)));
+        ping(&mut front, 200, 65);
+        front.end_period(at(265), None);
+        assert_eq!((front.wait(), front.longest_path()), (Some(millis(5)), millis(60)));
+    }
+
+    #[test]
+    fn what_starts_over_forgets_what_waits_and_keeps_paths() {
+        let mut front = pinged();
+        ping(&mut front, 200, 90);
+        front.start_over();
+        assert_eq!(front.wait(), None);
+        front.end_period(at(300), None);
+        assert_eq!(front.wait(), None, "it was told before");
+        ping(&mut front, 400, 70);
+        front.end_period(at(470), None);
+        assert_eq!(front.wait(), Some(millis(30)), "more than the 40 ms of the path");
+    }
+
+    /// The home sends, and more than comes to it, so that what a ping waits is on the way out.
+    #[test]
+    fn what_waits_on_the_way_out_does_not_count() {
+        for sends in [false, true] {
+            let mut front = pinged();
+            let mut ways = Ways::default();
+            let ping_out = Packet::new(Header::numbered(9), Bytes::new(84), None);
+            ways.on_packet(at(300), false, &ping_out.with_echo(Some(300)));
+            let size = Bytes::new(if sends { 12_500 } else { 12_499 });
+            let upload = Packet::new(Header::numbered(1), size, None);
+            ways.on_packet(at(300), false, &upload);
+            ways.end_period(at(400));
+            ping(&mut front, 300, 70);
+            front.end_period(at(400), Some(&ways));
+            assert_eq!(front.wait(), (!sends).then_some(millis(30)), "{size}");
+        }
+    }
+
+    /// Data of flow 1 or its acknowledgment.
+    fn segment(to_home: bool, (value, echo): (u32, u32), number: u32) -> Segment {
+        let header = Header::numbered(1);
+        Segment {
+            header: if to_home { header } else { header.reversed() },
+            flags: Flags { ack: true, ..Flags::default() },
+            sequence: number,
+            acknowledgment: number,
+            length: if to_home { 1000 } else { 0 },
+            window: 1000,
+            window_scale: None,
+            timestamps: Some(Timestamps { value, echo }),
+        }
+    }
+
+    #[test]
+    fn a_connection_is_heard_for_200_ms() {
+        let mut front = Front::default();
+        front.on_segment(at(0), false, &segment(false, (1, 0), 1));
+        // No pause is longer than half of the loop.
+        front.on_segment(at(20), true, &segment(true, (0, 0), 1));
+        front.on_segment(at(40), true, &segment(true, (0, 1), 1));
+        assert!(front.hears_connections(at(40)) && front.hears_connections(at(239)));
+        assert!(!front.hears_connections(at(240)));
+        front.end_period(at(40), None);
+        assert_eq!((front.wait(), front.wait_source()), (Some(millis(0)), Some(WaitSource::Tcp)));
+    }
+
+    #[test]
+    fn behind_the_gateway_a_loop_is_of_data_and_its_acknowledgment() {
+        for (is_behind, wait) in [(true, Some(millis(7))), (false, None)] {
+            let mut front = if is_behind { Front::behind() } else { Front::default() };
+            for (number, (sent, looped)) in (1..).zip([(1000, 2), (1050, 9)]) {
+                let (now, stamp) = (at(sent), sent as u32);
+                front.on_segment(now, true, &segment(true, (stamp, 0), number));
+                let ack = segment(false, (0, stamp), number);
+                front.on_segment(at(sent + looped), false, &ack);
+                front.end_period(at(sent + looped), None);
+            }
+            assert_eq!(front.wait(), wait);
+        }
+    }
+
+    #[test]
+    fn datagrams_that_spin_tell_what_waits() {
+        let mut front = Front::default();
+        let pass = |front: &mut Front, now, to_home, spin| {
+            let header = Header::numbered(1);
+            let header = if to_home { header } else { header.reversed() };
+            let size = Bytes::new(if to_home { 1280 } else { 60 });
+            front.on_datagram(at(now), to_home, (&header, size), QuicHeader { spin, datagrams: 1 });
+        };
+        pass(&mut front, 0, false, None);
+        pass(&mut front, 40, true, None);
+        pass(&mut front, 40, false, Some(false));
+        pass(&mut front, 41, true, Some(false));
+        let mut now = 42;
+        for turn in 0..3 {
+            let spin = turn % 2 == 0;
+            for _ in 0..30 {
+                pass(&mut front, now, false, Some(spin));
+                pass(&mut front, now + 1, true, Some(!spin));
+                now += 2;
+            }
+            pass(&mut front, now, true, Some(spin));
+        }
+        front.end_period(at(now), None);
+        assert_eq!(front.wait(), Some(millis(20)), "loops of 60 ms after a handshake of 40 ms");
+        assert_eq!(front.wait_source(), Some(WaitSource::SpinBit));
+    }
+}

@@ -174,4 +174,60 @@ mod tests {
         probe.start(at(2), 9);
         assert_eq!(probe.reached(at(3), 9), Some(Duration::from_secs(1)));
     }
+
+    #[test]
+    fn the_smallest_is_of_one_to_two_spans() {
+        let (span, sample) = (Duration::from_secs(10), Duration::from_millis);
+        // The first of a span, and one within it that is larger.
+        let smallest_at = |second: i64| {
+            let mut smallest = Smallest::default();
+            smallest.add(at(1), span, sample(40));
+            smallest.add(at(10), span, sample(90));
+            smallest.add(at(11), span, sample(90));
+            smallest.add(at(second), span, sample(90));
+            smallest.get()
+        };
+        assert_eq!(smallest_at(20), Some(sample(40)), "of the span before, which ended at 11 s");
+        assert_eq!(smallest_at(21), Some(sample(90)));
+    }
+
+    #[test]
+    fn what_is_raised_is_what_is_remembered_of_both_spans() {
+        let (span, sample) = (Duration::from_secs(10), Duration::from_millis);
+        let mut smallest = Smallest::default();
+        smallest.raise(sample(5));
+        assert_eq!(smallest.get(), None);
+        smallest.add(at(0), span, sample(40));
+        smallest.add(at(10), span, sample(50));
+        smallest.raise(sample(5));
+        assert_eq!(smallest.get(), Some(sample(45)));
+        smallest.add(at(20), span, sample(70));
+        assert_eq!(smallest.get(), Some(sample(55)));
+    }
+
+    #[test]
+    fn the_last_loop_may_be_longer_than_the_smallest() {
+        let mut looped = LoopTime::default();
+        assert_eq!((looped.of(Loops::Smallest), looped.of(Loops::Last)), (None, None));
+        for millis in [60, 40, 90] {
+            looped.add(at(0), Duration::from_millis(millis));
+        }
+        assert_eq!(looped.of(Loops::Smallest), Some(Duration::from_millis(40)));
+        assert_eq!(looped.of(Loops::Last), Some(Duration::from_millis(90)));
+    }
+
+    #[test]
+    fn numbers_of_probes_may_wrap() {
+        let passed = |answer: fn(&mut Probe, u32) -> Option<Duration>, number| {
+            let mut probe = Probe::default();
+            probe.start(at(0), u32::MAX);
+            answer(&mut probe, number)
+        };
+        let second = Some(Duration::from_secs(1));
+        assert_eq!(passed(|probe, number| probe.reached(at(1), number), 3), second);
+        assert_eq!(passed(|probe, number| probe.reached(at(1), number), u32::MAX), second);
+        assert_eq!(passed(|probe, number| probe.reached(at(1), number), u32::MAX - 1), None);
+        assert_eq!(passed(|probe, number| probe.echoed(at(1), number), u32::MAX), second);
+        assert_eq!(passed(|probe, number| probe.echoed(at(1), number), 3), None);
+    }
 }

@@ -102,4 +102,44 @@ mod tests {
         assert!(play(1, |_| 0).iter().all(Option::is_none));
         assert!(play(2_000_000, |_| 0).iter().all(Option::is_none));
     }
+
+    #[test]
+    fn a_tick_is_that_of_the_list_within_a_factor_of_1_5_and_known_after_a_second() {
+        let millis = Duration::from_millis;
+        let of = |passed: i64, ticks| tick_of(Duration::from_micros(passed), ticks);
+        assert_eq!(of(999_999, 1_000), None);
+        assert_eq!(of(1_000_000, 1_000), Some(millis(1)));
+        assert_eq!(of(1_000_000, 0), None, "a clock that stands");
+        assert_eq!(of(1_000_000, -1_000), None, "a clock that goes back");
+        for tick in [1, 4, 10] {
+            for (parts, known) in [(0.66, false), (0.67, true), (1.49, true), (1.5, false)] {
+                // Of two thousand ticks, in microseconds.
+                let passed = (parts * 2e6) as i64 * tick;
+                let told = of(passed, 2_000).filter(|told| *told == millis(tick));
+                assert_eq!(told, known.then(|| millis(tick)), "{parts} of {tick} ms");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wait_is_what_passed_here_less_what_passed_there() {
+        let mut way = OneWay::default();
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        assert_eq!(way.on_data(at(0), 100), None);
+        assert_eq!(way.on_data(at(1_000), 1_100), None, "from this on its tick is known");
+        for (now, stamp, wait) in [
+            (1_010, 1_110, 0),
+            // 20 ms here in 10 there, then 10 in 15, and 10 in 10.
+            (1_030, 1_120, 10),
+            (1_040, 1_135, 5),
+            (1_050, 1_145, 5),
+            // One that is faster than all before is the path.
+            (1_050, 1_155, 0),
+            (1_060, 1_155, 10),
+            // One that was sent before the last, and comes after it.
+            (1_061, 1_150, 16),
+        ] {
+            assert_eq!(way.on_data(at(now), stamp), Some(Duration::from_millis(wait)), "{now}");
+        }
+    }
 }

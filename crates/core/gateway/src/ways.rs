@@ -153,3 +153,6 @@ impl Ways {
         (self.sent, self.sent_data, self.came) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
     }
 }
+
+#[cfg(test)]
+mod tests;
