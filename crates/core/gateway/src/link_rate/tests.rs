@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod closed_forms;
+
 const ROUND: Duration = Duration::from_millis(30);
 
 /// A link in front of a shaper: a fluid that its senders fill to the shaper's rate an RTT later.
