@@ -142,4 +142,17 @@ mod tests {
         assert!(Segment { flags: ack, ..segment }.is_bare_ack());
         assert!(!Segment { flags: ack, length: 1, ..segment }.is_bare_ack());
     }
+
+    /// Byte 13 of a header has CWR, ECE, URG, ACK, PSH, RST, SYN and FIN (RFC 9293 section 3.1).
+    #[test]
+    fn flags_are_bits_of_their_byte() {
+        let no = Flags::default();
+        let [ack, rst] = [Flags { ack: true, ..no }, Flags { rst: true, ..no }];
+        let [syn, fin] = [Flags { syn: true, ..no }, Flags { fin: true, ..no }];
+        for (bit, flags) in [no, no, no, ack, no, rst, syn, fin].into_iter().enumerate() {
+            let byte = 0x80 >> bit;
+            assert_eq!(Flags::of(byte), flags, "{byte:#x}");
+        }
+        assert_eq!(Flags::of(0xff), Flags { syn: true, ack: true, fin: true, rst: true });
+    }
 }

@@ -100,4 +100,28 @@ mod tests {
         assert_eq!(passed(stamps.echoed(at(30), u32::MAX)), Some(30));
         assert_eq!(passed(stamps.echoed(at(40), 4)), Some(35));
     }
+
+    #[test]
+    fn stamps_are_apart_by_a_sixteenth_of_the_loop_and_by_1_ms_at_the_least() {
+        let micros = |count: i64| Instant::ZERO + Duration::from_micros(count);
+        for (looped, spacing) in
+            [(None, 1_000), (Some(0), 1_000), (Some(15_999), 1_000), (Some(32_000), 2_000)]
+        {
+            for (after, number) in [(spacing - 1, 1), (spacing, 2)] {
+                let mut stamps = Stamps::default();
+                let looped = looped.map(Duration::from_micros);
+                stamps.start(micros(0), 1, looped);
+                stamps.start(micros(after), 2, looped);
+                assert_eq!(stamps.under_way.len(), number, "{looped:?}: {after} us");
+            }
+        }
+    }
+
+    #[test]
+    fn of_more_than_32_stamps_the_oldest_go() {
+        let mut stamps = Stamps::default();
+        (0..33).for_each(|stamp| stamps.start(at(stamp), stamp as u32, None));
+        assert_eq!(passed(stamps.clone().echoed(at(40), 0)), None);
+        assert_eq!(passed(stamps.echoed(at(40), 1)), Some(39));
+    }
 }

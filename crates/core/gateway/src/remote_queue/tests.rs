@@ -1,6 +1,8 @@
 use super::*;
 use crate::{Flags, QuicHeader, Timestamps};
 
+mod bounds;
+
 fn at(millis: i64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }

@@ -244,6 +244,8 @@ fn a_handshake_is_a_loop_if_it_is_clear_what_was_answered() {
     let (home, server) = (false, true);
     assert_eq!(handshake(&[(home, 5), (server, 45), (home, 46), (server, 50)]), Some(40));
     assert_eq!(handshake(&[(home, 5), (home, 6), (server, 45)]), Some(40), "one flight");
+    assert_eq!(handshake(&[(home, 5), (home, 105), (server, 145)]), Some(140), "one flight");
+    assert_eq!(handshake(&[(home, 5), (home, 106), (server, 145)]), None, "not one flight");
     assert_eq!(handshake(&[(home, 5), (home, 1005), (server, 1045)]), None, "said again");
     assert_eq!(handshake(&[(server, 5), (home, 6), (server, 45)]), None, "it had begun before");
 }
@@ -281,6 +283,88 @@ fn silence_that_the_home_did_not_begin_is_taken_off() {
         let sure = took - Duration::from_millis(late);
         assert_eq!(bit.on_server(at(ends), true, None), Some(Loop { begun, took, sure }));
     }
+}
+
+/// A server that was silent for longer than the whole loop.
+#[test]
+fn what_is_taken_off_is_no_more_than_the_loop() {
+    let mut bit = SpinBit::default();
+    bit.on_home(at(0), false);
+    bit.on_server(at(0), false, None);
+    bit.on_home(at(99_000), false);
+    bit.on_home(at(100_000), true);
+    let told = Loop { begun: at(100_000), took: Duration::from_millis(10), sure: Duration::ZERO };
+    assert_eq!(bit.on_server(at(110_000), true, None), Some(told));
+}
+
+#[test]
+fn a_server_turns_no_sooner_than_after_half_of_the_smallest_loop() {
+    for (after, turns) in [(19_999, false), (20_000, true)] {
+        let mut bit = SpinBit::default();
+        bit.on_home(at(0), false);
+        bit.on_server(at(0), false, None);
+        bit.on_home(at(1_000), true);
+        let smallest = Some(Duration::from_millis(40));
+        assert_eq!(bit.on_server(at(1_000 + after), true, smallest).is_some(), turns, "{after}");
+        // What is too soon is a stray, and the loop of the next does not count.
+        assert_eq!(bit.checks[SERVER].number, u32::from(!turns));
+        assert_eq!(bit.checks[SERVER].strays, u64::from(!turns));
+        assert_eq!(bit.on_server(at(41_000), true, smallest), None);
+    }
+}
+
+#[test]
+fn the_home_turns_no_sooner_than_the_server() {
+    let mut bit = SpinBit::default();
+    bit.on_home(at(0), false);
+    bit.on_server(at(0), false, None);
+    bit.on_home(at(1_000), true);
+    assert_eq!(bit.turned, Some((at(1_000), Duration::from_millis(1))));
+    for (spin, strays) in [(true, 0b0), (false, 0b01), (true, 0b010)] {
+        bit.on_home(at(2_000), spin);
+        assert_eq!(bit.checks[HOME].strays, strays);
+    }
+    assert_eq!((bit.checks[HOME].number, bit.turns), (3, 1));
+    // A stray of the home voids the loop, too, and the turn counts.
+    assert_eq!(bit.on_server(at(40_000), true, None), None);
+    assert_eq!(bit.turns, 2);
+}
+
+#[test]
+fn an_eighth_of_the_last_64_datagrams_of_which_there_are_16_may_be_strays() {
+    let passed = |strays: u32, others: u32| {
+        let mut checks = Checks::default();
+        (0..strays).for_each(|_| checks.add(true));
+        (0..others).for_each(|_| checks.add(false));
+        checks.are_passed()
+    };
+    assert!(!passed(0, 15) && passed(0, 16));
+    assert!(!passed(3, 20) && passed(3, 21));
+    assert!(passed(8, 56) && !passed(9, 55));
+    // Of nine so many have passed out of the 64.
+    assert!(passed(9, 56));
+}
+
+#[test]
+fn it_spins_after_four_turns() {
+    let mut bit = SpinBit::default();
+    bit.on_home_handshake(at(0));
+    assert_eq!(bit.on_server_handshake(at(40_000)), Some(Duration::from_millis(40)));
+    (bit.home, bit.server) = (Some(false), Some(false));
+    for turns in 0..6 {
+        for end in [HOME, SERVER] {
+            bit.checks[end] = Checks { strays: 0, number: MIN_CHECKED };
+        }
+        assert_eq!(bit.spins(), turns >= 4, "{turns}");
+        let now = at(100_000 * (1 + i64::from(turns)));
+        match turns % 2 == 0 {
+            true => bit.on_home(now, turns % 4 == 0),
+            false => assert!(bit.on_server(now, turns % 4 == 1, None).is_some()),
+        }
+    }
+    // One end of which too little is known is enough.
+    bit.checks[HOME] = Checks { strays: 0, number: MIN_CHECKED - 1 };
+    assert!(!bit.spins());
 }
 
 proptest! {
