@@ -3,6 +3,9 @@
 use super::*;
 use crate::by_hand::{ByHand, MSS};
 
+mod gently;
+mod tried;
+
 fn millis(count: i64) -> Duration {
     Duration::from_millis(count)
 }

@@ -1,0 +1,102 @@
+//! Two downloads whose windows change gently, as in mode `both`: of 50 ms, and of equal rates. A third in between is silent.
+
+use super::*;
+
+const RTT: f64 = 0.05;
+
+struct Gentle(ByHand<Voap, 3>);
+
+impl Gentle {
+    /// Both have 20 segments in the periods in which they come under control, in which packets wait 30 ms and this comes.
+    fn take(left: u64) -> Self {
+        let config = VoapConfig {
+            step: Step::Fill,
+            newcomers: Newcomers::Admitted,
+            fairness: Fairness::Rates,
+            ..VoapConfig::default()
+        };
+        let mut gentle = Self(ByHand::new(Voap::new(config).gently()));
+        gentle.period([20, 20], 30, left);
+        gentle
+    }
+
+    fn period(&mut self, [first, second]: [u32; 2], wait: i64, left: u64) {
+        let now = self.0.at(10);
+        self.0.gateway.on_departure(now, Bytes::new(left), millis(wait));
+        self.0.period([first, 0, second]);
+    }
+
+    fn states(&self) -> [Control; 2] {
+        [1, 3].map(|flow| {
+            let mut data = self.0.gateway.flows().directions();
+            let port = gameway_path::Header::numbered(flow).source;
+            data.find(|(header, _)| header.source == port).expect("it is known").1.state
+        })
+    }
+
+    #[track_caller]
+    fn expect(&self, windows: [f64; 2]) {
+        for (state, expected) in self.states().into_iter().zip(windows) {
+            assert!(state.is_active());
+            let window = state.window();
+            assert!((window - expected).abs() < 1e-3, "{window} and not {expected}");
+        }
+    }
+}
+
+/// What waits above 15 ms and two segments is cut at once, as where windows do not change gently.
+fn cut(left: u64) -> f64 {
+    let rate = left as f64 / 0.2;
+    segments(20.0) - (rate * 0.015 - segments(2.0)) / 2.0
+}
+
+#[test]
+fn windows_grow_together_by_a_sixteenth_or_by_3_ms_of_the_link() {
+    // 450 kB/s, of which 3 ms are 1350 B; and 1.2 MB/s, of which they are 3600 B, while a sixteenth of the windows is less.
+    for (left, is_part) in [(90_000, true), (240_000, false)] {
+        let mut gentle = Gentle::take(left);
+        let before = cut(left);
+        gentle.expect([before; 2]);
+        gentle.period([30, 30], 2, left);
+        let (part, time) = (before * 2.0 / 16.0, left as f64 / 0.2 * 0.003);
+        assert_eq!(part > time, is_part, "{part} and {time}");
+        gentle.expect([before + part.max(time) / 2.0; 2]);
+    }
+}
+
+/// The multiples of the golden ratio: 0, 0.618, of which the nearest whole number is 1.
+#[test]
+fn windows_that_are_told_differ_by_up_to_half_a_segment() {
+    let gentle = Gentle::take(90_000);
+    let told = gentle.states().map(|state| state.wanted().unwrap_or(0) as f64);
+    let window = cut(90_000);
+    for (told, part) in told.into_iter().zip([0.0, 0.618_034 - 1.0]) {
+        let expected = window + part * segments(1.0);
+        assert!((told - expected).abs() <= 1.0, "{told} and not {expected}");
+    }
+}
+
+#[test]
+fn a_share_that_is_limited_is_four_times_its_use_up_to_what_others_leave() {
+    // 3 MB/s; of 30 ms 14.03 are in excess.
+    let left = 600_000;
+    let window = cut(left);
+    let (rate, given) = (3e6, 2.0 * window / RTT);
+    assert!(rate - given > segments(16.0) / RTT);
+    let mut gentle = Gentle::take(left);
+    gentle.expect([window; 2]);
+    // Packets wait 10 ms, so that nothing grows: the second uses 1 segment of its window.
+    gentle.period([20, 4], 10, left);
+    let states = gentle.states();
+    assert!((states[1].window() - segments(16.0)).abs() < 1e-3, "{:?}", states[1]);
+}
+
+#[test]
+fn a_share_is_twice_its_use_where_others_leave_nothing() {
+    // 450 kB/s: the windows of 27 kB in 50 ms are more than that.
+    let mut gentle = Gentle::take(90_000);
+    gentle.period([20, 4], 10, 90_000);
+    let limited = segments(8.0);
+    let states = gentle.states();
+    assert!((states[1].window() - limited).abs() < 1e-3, "{:?}", states[1]);
+}
