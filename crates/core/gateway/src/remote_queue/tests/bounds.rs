@@ -203,6 +203,21 @@ fn a_loop_begins_with_what_acknowledges_new_data_alone() {
     }
 }
 
+/// What answers an opening waits for what the program there does.
+#[test]
+fn the_home_begins_a_loop_with_an_opening_and_not_with_its_answer_to_one() {
+    for ack in [false, true] {
+        let mut queue = RemoteQueue::default();
+        let opening = segment(1, false, (1, 0), 1);
+        let flags = Flags { syn: true, ack, ..Flags::default() };
+        queue.on_segment(at(1000), false, &Segment { flags, ..opening });
+        for (now, echo) in [(1020, 0), (1040, 1)] {
+            queue.on_segment(at(now), true, &segment(1, true, (0, echo), 1));
+        }
+        assert_eq!(queue.take_wait().is_some(), !ack);
+    }
+}
+
 #[test]
 fn what_comes_without_data_ends_no_loop() {
     let mut queue = RemoteQueue::default();
@@ -216,6 +231,18 @@ fn what_comes_without_data_ends_no_loop() {
     queue.on_segment(at(1045), true, &segment(1, true, (0, 1), 1));
     assert_eq!(queue.take_wait(), Some(millis(0)));
     assert_eq!(queue.longest_path(), Some(millis(45)));
+}
+
+/// The home echoes the stamp of what it need not acknowledge when it sends something else.
+#[test]
+fn behind_the_gateway_a_loop_begins_with_data_alone() {
+    for (length, tells) in [(0, false), (1, true)] {
+        let mut queue = RemoteQueue::behind();
+        let to_home = Segment { length, ..segment(1, true, (5, 0), 1) };
+        queue.on_segment(at(1000), true, &to_home);
+        queue.on_segment(at(1040), false, &segment(1, false, (0, 5), 2));
+        assert_eq!(queue.take_wait().is_some(), tells, "{length} B");
+    }
 }
 
 /// A connection whose clock is not known says nothing while the home sends.
