@@ -404,6 +404,22 @@ fn a_newcomer_is_admitted_with_what_is_free_while_the_link_was_full_lately() {
 }
 
 #[test]
+fn what_is_free_is_what_the_windows_of_others_do_not_give_away() {
+    let config =
+        VoapConfig { step: Step::Fill, newcomers: Newcomers::Admitted, ..VoapConfig::default() };
+    let mut home = Home::new(config);
+    // The round trips of both are known before the link is full, of which 200 kB/s come.
+    home.period([4, 4], 0, 0);
+    (0..2).for_each(|_| home.period([4, 0], 0, 0));
+    home.period([4, 0], 30, 40_000);
+    let first = home.windows()[0].expect("it is under control");
+    // Each in its round trip and beta; more than the ten segments of a newcomer.
+    let free = (200_000.0 - first / 0.065) * 0.165;
+    assert!(first > segments(2.0) && free > segments(11.0), "{first} and {free}");
+    assert_eq!(home.0.period([4, 4])[1], free as u16);
+}
+
+#[test]
 fn what_starts_over_has_nothing_under_control_and_no_estimate_of_before() {
     let mut home = Home::take([20, 10], VoapConfig::default(), 90_000);
     home.0.gateway.start_over();
