@@ -99,4 +99,14 @@ mod tests {
         play(&mut full, 3_000, 3_080, 1_000, true);
         assert_eq!(full.rate(at(3_080)), Some(50_000.0));
     }
+
+    #[test]
+    fn the_two_seconds_begin_when_the_higher_rate_was_there_last() {
+        let mut full = Full::default();
+        play(&mut full, 0, 1_000, 2_000, true);
+        play(&mut full, 1_000, 2_960, 1_000, true);
+        assert_eq!(full.rate(at(2_960)), Some(100_000.0));
+        play(&mut full, 2_960, 3_000, 1_000, true);
+        assert_eq!(full.rate(at(3_000)), Some(50_000.0));
+    }
 }
