@@ -164,7 +164,9 @@ impl Timing {
     }
 
     fn bytes_within(&self, time: Duration) -> u64 {
-        let span = (time - self.preamble - self.extension).as_nanos().max(0);
+        // A frame ends with a whole symbol of 4 us: what the time has beyond those holds nothing.
+        let whole = MAX_SYMBOL.as_nanos();
+        let span = (time - self.preamble - self.extension).as_nanos().max(0) / whole * whole;
         let symbols = (span / self.config.data.symbol().as_nanos()).unsigned_abs();
         let bits = symbols * u64::from(self.config.data.bits_per_symbol());
         let tail = TAIL_BITS * u64::from(self.config.data.encoders());
