@@ -262,4 +262,39 @@ mod tests {
         let none = share(&delays(0), &|delay| delay <= 0.0);
         assert!((0.49..0.51).contains(&none), "a mean of zero cuts half of them: {none}");
     }
+
+    #[test]
+    fn a_delay_that_becomes_shorter_lets_nobody_overtake() {
+        let mut line = DelayLine::new(Duration::from_millis(20));
+        assert_eq!(line.push(millis(0), ()), millis(20));
+        line.set_delay(Duration::from_millis(5));
+        let due = [1, 14, 15, 16].map(|now| line.push(millis(now), ()));
+        assert_eq!(due, [20, 20, 20, 21].map(millis));
+    }
+
+    #[test]
+    fn another_jitter_goes_on_in_the_random_numbers_of_the_one_before() {
+        let random = Xoshiro256PlusPlus::seed_from_u64;
+        let jitter = |millis| Jitter::HalfNormal { deviation: Duration::from_millis(millis) };
+        let next = |line: &mut DelayLine<()>, from: i64| {
+            [0, 1, 2].map(|second| {
+                let now = millis(1000 * (from + second));
+                (line.push(now, ()) - now).as_nanos()
+            })
+        };
+        let line = || DelayLine::new(Duration::ZERO).with_jitter(jitter(1), random(3));
+        let mut same = line();
+        let (early, late) = (next(&mut same, 0), next(&mut same, 3));
+        let mut other = line();
+        assert_eq!(next(&mut other, 0), early);
+        other.set_jitter(Some(jitter(2)), random(4));
+        for (one, twice) in late.iter().zip(next(&mut other, 3)) {
+            assert!((2 * one).abs_diff(twice) <= 1, "twice the deviation: {twice} of {one}");
+        }
+        other.set_jitter(None, random(4));
+        assert_eq!(next(&mut other, 6), [0; 3]);
+        // Where there was none, it begins with the numbers that are given.
+        other.set_jitter(Some(jitter(1)), random(3));
+        assert_eq!(next(&mut other, 9), early);
+    }
 }

@@ -218,4 +218,29 @@ mod tests {
         let places = [Displacement::None, displacement, Displacement::None, displacement];
         assert_eq!(places.map(|_| one.displaces_next()), places);
     }
+
+    #[test]
+    fn a_change_of_chances_holds_from_the_next_packet_on() {
+        let at_once =
+            |chance, gap| ReorderModel { chance, gap, displacement: Displacement::AtOnce };
+        let mut one = Impairments {
+            loss: None,
+            duplication: Some(Duplication::new(chance(100, 0), random())),
+            reordering: Some(Reordering::new(at_once(chance(100, 0), 1), random())),
+        };
+        assert!(one.duplicates_next() && one.displaces_next() == Displacement::AtOnce);
+        if let Some(duplication) = &mut one.duplication {
+            duplication.set_chance(chance(0, 0));
+        }
+        assert!(!one.duplicates_next());
+        let mut places = |model| {
+            if let Some(reordering) = &mut one.reordering {
+                reordering.set_model(model);
+            }
+            [0; 3].map(|_| one.displaces_next() != Displacement::None)
+        };
+        assert_eq!(places(at_once(chance(0, 0), 1)), [false; 3]);
+        // Those three are of the gap, too.
+        assert_eq!(places(at_once(chance(100, 0), 3)), [true, false, false]);
+    }
 }

@@ -61,3 +61,46 @@ impl Loss {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+
+    fn losses(loss: &mut Loss, packets: usize) -> Vec<bool> {
+        (0..packets).map(|_| loss.loses_next()).collect()
+    }
+
+    fn of(model: LossModel) -> Loss {
+        Loss::new(model, Xoshiro256PlusPlus::seed_from_u64(3))
+    }
+
+    /// Half of the packets, in bursts of one: from bad to good 1 / b is 1, from good to bad p / (b (1 - p)) is 1.
+    const EACH_OTHER: LossModel =
+        LossModel::Bursty { probability: Ratio::from_ppm(500_000), burst_length: 1.0 };
+
+    #[test]
+    fn half_of_the_packets_in_bursts_of_one_are_each_other_packet() {
+        assert_eq!(losses(&mut of(EACH_OTHER), 6), [true, false, true, false, true, false]);
+    }
+
+    #[test]
+    fn another_model_begins_in_the_good_state() {
+        let mut loss = of(EACH_OTHER);
+        assert!(loss.loses_next(), "a burst has begun");
+        loss.set_model(EACH_OTHER);
+        assert_eq!(losses(&mut loss, 3), [true, false, true]);
+    }
+
+    #[test]
+    fn another_model_goes_on_in_the_random_numbers_of_the_one_before() {
+        let random =
+            |percent: u64| LossModel::Random { probability: Ratio::from_ppm(percent * 10_000) };
+        let (few, many) = (losses(&mut of(random(10)), 200), losses(&mut of(random(40)), 200));
+        assert!(few.iter().zip(&many).all(|(few, many)| !few || *many), "one draw, two bounds");
+        let mut loss = of(random(10));
+        assert_eq!(losses(&mut loss, 100), few[..100]);
+        loss.set_model(random(40));
+        assert_eq!(losses(&mut loss, 100), many[100..]);
+    }
+}

@@ -1,6 +1,7 @@
 //! All tests in one program: what they use is linked once, and they run side by side.
 
 mod airtime;
+mod bottleneck_changes;
 mod cake;
 mod cake_options;
 mod closed_loop;
@@ -10,6 +11,7 @@ mod dual_pi2;
 mod fq_codel;
 mod htb;
 mod htb_link_layer;
+mod link_changes;
 mod link_closed_forms;
 mod meters;
 mod network;
