@@ -77,6 +77,16 @@ fn a_trace_lets_1500_bytes_leave_at_each_opportunity() {
 }
 
 #[test]
+fn of_an_opportunity_that_packets_share_each_has_its_own_bytes() {
+    let mut link = Link::trace(Trace::parse(b"2\n4\n").unwrap());
+    assert_eq!(link.transmit(at(0), Bytes::new(1000)), at(2));
+    // 500 B are left of the opportunity at 2 ms, and 500 B need the next one.
+    assert_eq!(link.transmit(at(2), Bytes::new(1000)), at(4));
+    let sent = |until| link.sent_before(at(2), Bytes::new(1000), at(until)).get();
+    assert_eq!([2, 3, 4, 5].map(sent), [0, 500, 500, 1000]);
+}
+
+#[test]
 fn a_trace_knows_its_capacity() {
     let trace = Trace::parse(b"0\n5\n10\r\n10\n\n").unwrap();
     assert_eq!(trace.period(), Duration::from_millis(10));
@@ -114,6 +124,9 @@ fn garbage_traces_name_their_line() {
         Ok(Duration::from_secs(86_400))
     );
     assert!(Trace::parse(b"86400001\n").is_err());
+    // Zeros may stand in front, up to ten digits.
+    assert_eq!(Trace::parse(b"0086400000\n"), Trace::parse(b"86400000\n"));
+    assert!(Trace::parse(b"00086400000\n").is_err());
 }
 
 proptest! {
