@@ -15,19 +15,21 @@
 //! | largest packet | 1275 B | RFC 6716 section 3.2.1, one frame |
 
 mod beep;
-mod coder;
 mod file;
 #[cfg(feature = "opus")]
 mod opus_coder;
 mod piped;
 mod pulse;
+#[cfg(not(feature = "opus"))]
+mod without_opus;
 
 pub use beep::{BEEP_INTERVAL, Beep, OnsetDetector};
-pub use coder::{AudioDecoder, AudioEncoder, open_decoder, open_encoder};
 pub use file::FileSound;
 #[cfg(feature = "opus")]
-pub use opus_coder::{OpusDecoder, OpusEncoder};
+pub use opus_coder::{OpusDecoder, OpusEncoder, open_decoder, open_encoder};
 pub use pulse::PulseMonitor;
+#[cfg(not(feature = "opus"))]
+pub use without_opus::{open_decoder, open_encoder};
 
 use gameway_units::{Duration, Instant};
 use thiserror::Error;
@@ -98,6 +100,24 @@ pub trait AudioSource: Send {
     /// # Errors
     /// [`AudioError::Capture`]; the source is then of no more use.
     fn next(&mut self, now: Instant, samples: &mut [i16]) -> Result<(), AudioError>;
+}
+
+/// Samples to packets.
+pub trait AudioEncoder: Send {
+    /// Encodes one packet's samples, interleaved.
+    ///
+    /// # Errors
+    /// [`AudioError`] for another count of samples, or if the codec fails.
+    fn encode(&mut self, samples: &[i16]) -> Result<Vec<u8>, AudioError>;
+}
+
+/// Packets to samples.
+pub trait AudioDecoder: Send {
+    /// Decodes a packet, or conceals one that is lost (`None`); gives interleaved samples.
+    ///
+    /// # Errors
+    /// [`AudioError`] for what is no packet; it can go on with the next.
+    fn decode(&mut self, packet: Option<&[u8]>) -> Result<Vec<i16>, AudioError>;
 }
 
 /// A tone in both ears: 440 Hz left, 660 Hz right, at a quarter of full scale.

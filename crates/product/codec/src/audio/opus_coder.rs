@@ -6,6 +6,25 @@ use gameway_units::Rate;
 /// One frame of Opus.
 const MAX_PACKET: usize = 1275;
 
+/// Opus at a constant rate.
+///
+/// # Errors
+/// If Opus has no such rate.
+pub fn open_encoder(
+    duration: PacketDuration,
+    rate: Rate,
+) -> Result<Box<dyn AudioEncoder>, AudioError> {
+    Ok(Box::new(OpusEncoder::new(duration, rate)?))
+}
+
+/// Opus; lost packets are taken to be of `duration`.
+///
+/// # Errors
+/// If libopus refuses.
+pub fn open_decoder(duration: PacketDuration) -> Result<Box<dyn AudioDecoder>, AudioError> {
+    Ok(Box::new(OpusDecoder::new(duration)?))
+}
+
 fn error(error: opus::Error) -> AudioError {
     AudioError::Codec(error.to_string())
 }
