@@ -15,16 +15,7 @@ const BURST_AT: i64 = 150;
 
 fn segment(flow: usize, down: bool) -> Segment {
     let header = Header { protocol: Protocol::Tcp, ..Header::numbered(flow as u16 + 1) };
-    Segment {
-        header: if down { header } else { header.reversed() },
-        flags: Flags { ack: true, ..Flags::default() },
-        sequence: 0,
-        acknowledgment: 0,
-        length: 0,
-        window: u16::MAX,
-        window_scale: None,
-        timestamps: None,
-    }
+    Segment { window: u16::MAX, ..Segment::bare_ack(if down { header } else { header.reversed() }) }
 }
 
 /// A gateway with some downloads, two if nothing else is said, whose windows count bytes.

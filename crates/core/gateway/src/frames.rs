@@ -94,7 +94,7 @@ impl Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Flags, Segment};
+    use crate::Segment;
     use core::net::Ipv4Addr;
     use gameway_path::Protocol;
 
@@ -110,14 +110,11 @@ mod tests {
             header.destination.address = IpAddr::V4(Ipv4Addr::new(192, 168, 0, *host));
             for length in [0, 1448] {
                 let mut segment = Segment {
-                    header,
-                    flags: Flags { ack: true, ..Flags::default() },
                     sequence: 1,
                     acknowledgment: 1,
                     length,
                     window: u16::MAX,
-                    window_scale: None,
-                    timestamps: None,
+                    ..Segment::bare_ack(header)
                 };
                 table.pass(at(millis), true, &mut segment, |_| None);
             }

@@ -90,7 +90,7 @@ impl Front {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Flags, Packet, Timestamps};
+    use crate::{Packet, Timestamps};
 
     fn millis(count: i64) -> Duration {
         Duration::from_millis(count)
@@ -182,14 +182,11 @@ mod tests {
     fn segment(to_home: bool, (value, echo): (u32, u32), number: u32) -> Segment {
         let header = Header::numbered(1);
         Segment {
-            header: if to_home { header } else { header.reversed() },
-            flags: Flags { ack: true, ..Flags::default() },
             sequence: number,
             acknowledgment: number,
             length: if to_home { 1000 } else { 0 },
-            window: 1000,
-            window_scale: None,
             timestamps: Some(Timestamps { value, echo }),
+            ..Segment::bare_ack(if to_home { header } else { header.reversed() })
         }
     }
 

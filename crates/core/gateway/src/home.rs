@@ -310,7 +310,7 @@ impl GatewayAlgorithm for BothConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Flags, Segment, Timestamps};
+    use crate::{Segment, Timestamps};
 
     fn at(millis: i64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)
@@ -322,14 +322,12 @@ mod tests {
         let (length, acknowledgment) = if to_home { (1000, 0) } else { (0, sequence) };
         let (value, echo) = if to_home { (0, stamp) } else { (stamp, 0) };
         Segment {
-            header: if to_home { header } else { header.reversed() },
-            flags: Flags { ack: true, ..Flags::default() },
             sequence,
             acknowledgment,
             length,
             window: u16::MAX,
-            window_scale: None,
             timestamps: Some(Timestamps { value, echo }),
+            ..Segment::bare_ack(if to_home { header } else { header.reversed() })
         }
     }
 

@@ -24,14 +24,9 @@ fn number(segments: u32) -> u32 {
 
 fn segment(value: u32, echo: u32) -> Segment {
     Segment {
-        header: Header::numbered(7),
-        flags: Flags { ack: true, ..Flags::default() },
-        sequence: 0,
-        acknowledgment: 0,
-        length: 0,
         window: MSS as u16,
-        window_scale: None,
         timestamps: Some(Timestamps { value, echo }),
+        ..Segment::bare_ack(Header::numbered(7))
     }
 }
 

@@ -15,16 +15,7 @@ fn millis(count: i64) -> Option<Duration> {
 /// Of what the client of connection `number` sends, or its server.
 fn sent_by(client: bool, number: u16) -> Segment {
     let up = Header { protocol: Protocol::Tcp, ..Header::numbered(number) };
-    Segment {
-        header: if client { up } else { up.reversed() },
-        flags: Flags { ack: true, ..Flags::default() },
-        sequence: 0,
-        acknowledgment: 0,
-        length: 0,
-        window: 1_000,
-        window_scale: None,
-        timestamps: None,
-    }
+    Segment::bare_ack(if client { up } else { up.reversed() })
 }
 
 fn syn(sequence: u32) -> Segment {

@@ -9,23 +9,17 @@ fn at(millis: i64) -> Instant {
 
 fn header(number: u16, to_home: bool) -> Header {
     let header = Header::numbered(number);
-    if to_home {
-        return header;
-    }
-    Header { source: header.destination, destination: header.source, ..header }
+    if to_home { header } else { header.reversed() }
 }
 
 fn segment(number: u16, to_home: bool, (value, echo): (u32, u32), sequence: u32) -> Segment {
     let (length, acknowledgment) = if to_home { (1000, 0) } else { (0, sequence) };
     Segment {
-        header: header(number, to_home),
-        flags: Flags { ack: true, ..Flags::default() },
         sequence,
         acknowledgment,
         length,
-        window: 1000,
-        window_scale: None,
         timestamps: Some(Timestamps { value, echo }),
+        ..Segment::bare_ack(header(number, to_home))
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Flags, Segment, Timestamps};
+use crate::{Segment, Timestamps};
 use gameway_path::{Header, Protocol};
 use std::collections::VecDeque;
 
@@ -100,14 +100,9 @@ impl Provider {
     /// An acknowledgment of an upload, without data.
     fn segment(&mut self, now: Instant, stamp: u32) {
         let mut segment = Segment {
-            header: Header { protocol: Protocol::Tcp, ..Header::numbered(2) },
-            flags: Flags { ack: true, ..Flags::default() },
-            sequence: 0,
-            acknowledgment: 0,
-            length: 0,
             window: u16::MAX,
-            window_scale: None,
             timestamps: Some(Timestamps { value: stamp, echo: 0 }),
+            ..Segment::bare_ack(Header { protocol: Protocol::Tcp, ..Header::numbered(2) })
         };
         let header = segment.header;
         self.ways.on_packet(now, true, &Packet::new(header, Bytes::new(52), Some(&mut segment)));

@@ -1,7 +1,7 @@
 //! What each period says of the way on which packets waited.
 
 use super::*;
-use crate::{Flags, Timestamps};
+use crate::Timestamps;
 
 const PERIOD: i64 = 20;
 
@@ -30,14 +30,8 @@ fn ping(ways: &mut Ways, now: i64) {
 fn stamped(ways: &mut Ways, now: i64, to_home: bool, number: u16, stamp: u32) {
     let header = Header::numbered(number);
     let mut segment = Segment {
-        header: if to_home { header } else { header.reversed() },
-        flags: Flags { ack: true, ..Flags::default() },
-        sequence: 0,
-        acknowledgment: 0,
-        length: 0,
-        window: 1000,
-        window_scale: None,
         timestamps: Some(Timestamps { value: stamp, echo: 0 }),
+        ..Segment::bare_ack(if to_home { header } else { header.reversed() })
     };
     let packet = Packet::new(segment.header, Bytes::new(52), Some(&mut segment));
     ways.on_packet(at(now), to_home, &packet);
