@@ -85,9 +85,8 @@ def test_sound_and_picture_are_played_together(tmp_path: Path) -> None:
     buffered_ms = 1e3 * found.video["jitterBufferDelay"] / found.video["jitterBufferEmittedCount"]
     with of_times():
         assert len(found.ages["heard"]) > 50 * SECONDS
-        assert len(found.ages["seen"]) > 30 * SECONDS
-        # Of 900. A machine that is late itself has left out 8, and a stall of 600 ms 40 or more.
-        assert found.left_out < 20, found.left_out
+        assert len(found.ages["seen"]) > 40 * SECONDS
+        assert found.left_out == 0
         assert -MAX_APART_MS < found.apart_ms < MAX_APART_MS, found.apart_ms
         # A browser that holds pictures back for the sound adds to this what the sound is later.
         assert buffered_ms < 25, buffered_ms
@@ -97,7 +96,7 @@ def test_sound_and_picture_are_played_together(tmp_path: Path) -> None:
 def test_sound_is_with_the_picture_again_behind_a_stall(tmp_path: Path) -> None:
     found = played(tmp_path, since=STALLED_S + 0.4, jitter=STALL)
     with of_times():
-        assert len(found.ages["seen"]) > 30 * SECONDS
+        assert len(found.ages["seen"]) > 40 * SECONDS
         # What came more than 30 ms late of 600 ms, 10 ms each.
         assert 40 < found.left_out < 80, found.left_out
         assert -MAX_APART_MS < found.apart_ms < MAX_APART_MS, found.apart_ms
