@@ -10,8 +10,10 @@ pub const MSS: u32 = 1448;
 pub const RTT: Duration = Duration::from_millis(50);
 /// Of flow 1 it is 150 ms.
 const TO_SERVERS: [i64; 3] = [40, 140, 40];
+/// In milliseconds, if nothing else is said.
 const PERIOD: i64 = 200;
-const BURST_AT: i64 = 150;
+/// So long before the end of a period, in milliseconds.
+const BURST_BEFORE: i64 = 50;
 
 fn segment(flow: usize, down: bool) -> Segment {
     let header = Header { protocol: Protocol::Tcp, ..Header::numbered(flow as u16 + 1) };
@@ -21,6 +23,7 @@ fn segment(flow: usize, down: bool) -> Segment {
 /// A gateway with some downloads, two if nothing else is said, whose windows count bytes.
 pub struct ByHand<G, const FLOWS: usize = 2> {
     pub gateway: G,
+    period: i64,
     /// The end of the last period.
     now: i64,
     sent: [u32; FLOWS],
@@ -29,7 +32,12 @@ pub struct ByHand<G, const FLOWS: usize = 2> {
 impl<G: Gateway, const FLOWS: usize> ByHand<G, FLOWS> {
     /// Both connections have been opened.
     pub fn new(gateway: G) -> Self {
-        let mut by_hand = Self { gateway, now: 0, sent: [1; FLOWS] };
+        Self::with_period(gateway, PERIOD)
+    }
+
+    /// The same, where the gateway has another period, of so many milliseconds.
+    pub fn with_period(gateway: G, period: i64) -> Self {
+        let mut by_hand = Self { gateway, period, now: 0, sent: [1; FLOWS] };
         for (flow, to_server) in TO_SERVERS.into_iter().enumerate().take(FLOWS) {
             let window_scale = Some(0);
             let flags = Flags { syn: true, ..Flags::default() };
@@ -59,23 +67,23 @@ impl<G: Gateway, const FLOWS: usize> ByHand<G, FLOWS> {
 
     /// A period in which each download has a burst of this number of segments; gives the windows that their servers are told.
     pub fn period(&mut self, bursts: [u32; FLOWS]) -> [u16; FLOWS] {
-        let mut told = [u16::MAX; FLOWS];
+        let (mut told, burst_at) = ([u16::MAX; FLOWS], self.period - BURST_BEFORE);
         for (flow, count) in bursts.into_iter().enumerate() {
             for _ in 0..count {
                 let sequence = self.sent[flow];
-                self.pass(BURST_AT, Segment { sequence, length: MSS, ..segment(flow, true) });
+                self.pass(burst_at, Segment { sequence, length: MSS, ..segment(flow, true) });
                 self.sent[flow] += MSS;
             }
             let acknowledgment = self.sent[flow];
             if count > 0 {
                 let ack = Segment { acknowledgment, ..segment(flow, false) };
-                told[flow] = self.pass(BURST_AT + 10, ack);
+                told[flow] = self.pass(burst_at + 10, ack);
             }
         }
-        let due = self.at(PERIOD);
+        let due = self.at(self.period);
         assert_eq!(self.gateway.next_deadline(), due);
         self.gateway.on_deadline(due, None);
-        self.now += PERIOD;
+        self.now += self.period;
         told
     }
 

@@ -143,6 +143,9 @@ impl Voap {
     ) -> Option<Duration> {
         let (wait, round) = (self.measured, self.round());
         let before = std::mem::replace(&mut self.fill.wait, wait);
+        if wait >= alpha {
+            self.fill.low_since = now;
+        }
         let drains = wait + self.config.period / 4 < before;
         let settled = self.period_start >= self.fill.settling_until;
         let grown = self.period_start >= self.fill.growing_until;
@@ -158,9 +161,6 @@ impl Voap {
         if wait > beta && settled && !drains {
             self.fill.settling_until = now.saturating_add(round * 2);
             return Some(beta);
-        }
-        if wait >= alpha {
-            self.fill.low_since = now;
         }
         let lasts = !self.grows_gently || now.saturating_since(self.fill.low_since) >= round / 2;
         let grows = wait < alpha && lasts && grown && !self.fill.empties;

@@ -100,3 +100,19 @@ fn a_share_is_twice_its_use_where_others_leave_nothing() {
     let states = gentle.states();
     assert!((states[1].window() - limited).abs() < 1e-3, "{:?}", states[1]);
 }
+
+/// Half of 150 ms are two periods of 50 ms.
+#[test]
+fn windows_grow_once_packets_have_waited_less_than_alpha_for_half_a_round_trip_after_a_cut_too() {
+    let config = VoapConfig { step: Step::Fill, period: millis(50), ..VoapConfig::default() };
+    let mut home = Home(ByHand::with_period(Voap::new(config).gently(), 50));
+    let sum = |home: &Home| home.windows().into_iter().flatten().sum::<f64>();
+    [10, 10, 10, 10, 10, 10, 30].into_iter().for_each(|wait| home.period([20, 20], wait, 60_000));
+    // In 50 ms the first has 20 segments, in 150 ms the second 60. Of 1.2 MB/s 15 ms less two segments are in excess.
+    let cut = sum(&home);
+    assert!((cut - segments(80.0) + 18_000.0 - segments(2.0)).abs() < 1e-3, "{cut}");
+    home.period([20, 20], 2, 60_000);
+    assert!((sum(&home) - cut).abs() < 1e-3, "{} after {cut}: at once", sum(&home));
+    home.period([20, 20], 2, 60_000);
+    assert!(sum(&home) > cut + segments(1.0), "{} after {cut}", sum(&home));
+}
