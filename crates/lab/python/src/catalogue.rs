@@ -51,7 +51,7 @@ fn gateways() -> Vec<Json> {
 fn described(one: &Description) -> Json {
     let options = one.options().into_iter().map(|one| json!(one));
     let mut told = entry(one.name, one.summary, one.source, options);
-    told["schema"] = json!(one.schema);
+    told["schema"] = json!((one.schema)());
     told
 }
 

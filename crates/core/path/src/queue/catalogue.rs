@@ -4,7 +4,7 @@ use super::discipline::Discipline;
 use super::{Limit, Queue, airtime, cake, codel, drop_tail, dual_pi2, fq_codel, pie};
 use crate::PathPacket;
 use gameway_units::QueueSize;
-use gameway_units::declared::{Catalogue, Description, Entry};
+use gameway_units::declared::{self, Catalogue, Description, Entry};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub use gameway_units::declared::{OptionError, Options};
@@ -37,7 +37,7 @@ impl<P: PathPacket + 'static> Disciplines<P> {
     #[must_use]
     pub fn with<C: Discipline>(self) -> Self {
         let mut description = Description::of::<C>();
-        description.schema = C::SIZE.declared_in(description.schema);
+        description.schema = || C::SIZE.declared_in(declared::schema::<C>());
         let default_size: DefaultSize =
             |description, options| Ok(description.read::<C>(options)?.default_size());
         let build: Build<P> = |description, options, limit, random| {

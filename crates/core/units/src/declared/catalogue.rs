@@ -32,21 +32,22 @@ pub struct Description {
     pub summary: &'static str,
     /// Where it comes from.
     pub source: &'static str,
-    /// Its options, and perhaps some that are for somebody else.
-    pub schema: Schema,
+    /// Makes the schema of its options, and perhaps of some that are for somebody else. It is not kept: of all that can be named, a
+    /// run names a few.
+    pub schema: fn() -> Schema,
 }
 
 impl Description {
     /// That of a configuration.
     #[must_use]
     pub fn of<C: Configuration>() -> Self {
-        Self { name: C::NAME, summary: C::SUMMARY, source: C::SOURCE, schema: schema::<C>() }
+        Self { name: C::NAME, summary: C::SUMMARY, source: C::SOURCE, schema: schema::<C> }
     }
 
     /// That of something whose options nobody declares: it takes any.
     #[must_use]
     pub fn open(name: &'static str, summary: &'static str, source: &'static str) -> Self {
-        Self { name, summary, source, schema: Schema::default() }
+        Self { name, summary, source, schema: Schema::default }
     }
 
     /// Its configuration with these options.
@@ -54,7 +55,7 @@ impl Description {
     /// # Errors
     /// The first option that is unknown, of the wrong type, out of bounds, or does not go with the others.
     pub fn read<C: Configuration>(&self, options: &Options) -> Result<C, OptionError> {
-        let configuration: C = read_as(&self.schema, options)?;
+        let configuration: C = read_as(&(self.schema)(), options)?;
         configuration.check()?;
         Ok(configuration)
     }
@@ -62,7 +63,7 @@ impl Description {
     /// Its options by name.
     #[must_use]
     pub fn options(&self) -> Vec<Declared> {
-        list(&self.schema)
+        list(&(self.schema)())
     }
 }
 

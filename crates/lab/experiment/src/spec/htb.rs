@@ -2,7 +2,7 @@
 
 use super::{QueueSpec, Word, queue};
 use gameway_path::{DefaultSize, Dscp, PortRange, Prefix, Protocol, Rule, SizeOption, Traffic};
-use gameway_units::declared::{Configuration, Description};
+use gameway_units::declared::{self, Configuration, Description};
 use gameway_units::{Bytes, Ecn, QueueSize, Rate, SignedBytes};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
@@ -69,7 +69,7 @@ impl HtbSpec {
     #[must_use]
     pub fn known() -> (Description, DefaultSize) {
         let mut description = Description::of::<Self>();
-        description.schema = Self::SIZE.declared_in(description.schema);
+        description.schema = || Self::SIZE.declared_in(declared::schema::<Self>());
         (description, |_, _| Ok(QueueSpec::of_leaf().size.unwrap_or(QueueSize::Packets(1))))
     }
 }
