@@ -55,8 +55,23 @@ def run(  # noqa: PLR0913 (all but two are named)
     run_one: RunOne | None = None,
 ) -> Results:
     """Run on a driver what `out` does not hold yet (see `gameway.running.run`)."""
-    path = Path(out)
     whole = check(experiment, own)
+    if run_one is not None:
+        own = replace(own, run_one=run_one)
+    return run_checked(experiment, whole, out, own, jobs=jobs, progress=progress)
+
+
+def run_checked(  # noqa: PLR0913 (all but four are named)
+    experiment: Experiment,
+    whole: Expansion,
+    out: str | Path,
+    own: Driver,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Do `run` with what `check` has given."""
+    path = Path(out)
     with owns(path), folder.locked(path):
         manifest = _manifest(experiment, whole, own)
         before = folder.check_same(path, manifest)
@@ -66,8 +81,6 @@ def run(  # noqa: PLR0913 (all but two are named)
         folder.write_manifest(path, manifest)
         done = folder.finished(path)
         sweep = Sweep(path, whole.runs, [run for run in whole.runs if run.id not in done])
-        if run_one is not None:
-            own = replace(own, run_one=run_one)
         _run_all(sweep, _jobs(jobs, own), progress or Silent(), own)
         if sweep.failures:
             raise _failed(sweep) from sweep.failures[0][1]

@@ -44,7 +44,8 @@ def run(
         GamewayError: some runs failed; the others are finished and kept.
     """
     path = Path(out)
-    runs = {name: sweep.check(part, driver, path / name).runs for name, part in suite.parts.items()}
+    checked = {name: sweep.check(part, driver, path / name) for name, part in suite.parts.items()}
+    runs = {name: whole.runs for name, whole in checked.items()}
     _write_file(suite, path)
     total = sum(len(own) for own in runs.values())
     told = _Whole(progress or Silent())
@@ -53,7 +54,8 @@ def run(
     try:
         for name, part in suite.parts.items():
             try:
-                sweep.run(part, path / name, driver, jobs=jobs, progress=told)
+                whole = checked[name]
+                sweep.run_checked(part, whole, path / name, driver, jobs=jobs, progress=told)
             except (InputError, Interrupted):
                 raise
             except GamewayError as error:
