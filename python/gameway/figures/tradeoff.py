@@ -137,7 +137,7 @@ def _panel(points: pl.DataFrame, name: str, title: str, y: Axis, y_title: str) -
     )
     layers += [
         base.mark_rule(style="faint", strokeWidth=0.8)
-        .encode(across, up, x2="near_x:Q", y2="near_y:Q")
+        .encode(across, up, alt.X2("near_x:Q"), alt.Y2("near_y:Q"))
         .transform_filter(alt.datum.far)
     ]
     for chart, colour in (
@@ -166,13 +166,13 @@ def _marks(chart: Any, across: alt.X, up: alt.Y, hue: alt.Color | None) -> list[
         )
     ]  # fmt: skip
     shape: dict[str, Any] = {} if hue is not None else {"shape": "diamond"}
-    name = chart.encode(alt.X("label_x:Q"), alt.Y("label_y:Q"), text="controller:N")
+    name = chart.encode(alt.X("label_x:Q"), alt.Y("label_y:Q"), alt.Text("controller:N"))
     return [
         chart.mark_rule(strokeWidth=1.6, **style).encode(
-            alt.X("delay_low:Q"), up, x2="delay_high:Q", **own
+            alt.X("delay_low:Q"), alt.X2("delay_high:Q"), up, **own
         ),
         chart.mark_rule(strokeWidth=1.6, **style).encode(
-            across, alt.Y("utilization_low:Q"), y2="utilization_high:Q", **own
+            across, alt.Y("utilization_low:Q"), alt.Y2("utilization_high:Q"), **own
         ),
         chart.mark_point(filled=True, opacity=1, size=70, **shape, **style).encode(
             across, up, tooltip=shown, **own
