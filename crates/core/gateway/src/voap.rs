@@ -232,6 +232,7 @@ impl Voap {
             data.state = Control::default();
             data.start_over();
         }
+        self.fill.start_over();
         (self.longest, self.left) = (Duration::ZERO, Bytes::ZERO);
     }
 

@@ -57,6 +57,11 @@ pub(super) struct Fill {
 }
 
 impl Fill {
+    /// Nothing is under control any more: what was cut shows nothing, and no window is to be as before.
+    pub(super) fn start_over(&mut self) {
+        (self.trial, self.empties, self.refuted) = (None, false, false);
+    }
+
     /// A flow comes that was not under control; it is left alone while the link was not full lately.
     pub(super) fn admit(&mut self, now: Instant, data: &mut Direction<Control>, beta: Duration) {
         if let Some(rate) = self.full.rate(now) {

@@ -43,3 +43,16 @@ fn what_is_no_queue_is_not_cut_again_at_once() {
     // The twin: what comes is what it was, so it is a queue.
     assert!(cut_again(90_000) >= segments(2.0), "{}", cut_again(90_000));
 }
+
+#[test]
+fn what_was_cut_before_it_started_over_shows_nothing() {
+    let mut home = cut();
+    home.0.gateway.start_over();
+    // They come under control again in the third period, and what comes is less than before the cut.
+    let refuted = [(); 8].map(|()| {
+        home.period([20, 20], 100, 36_000);
+        home.0.gateway.take_refuted()
+    });
+    assert!(home.windows().iter().all(Option::is_some));
+    assert_eq!(refuted, [false; 8]);
+}
