@@ -67,24 +67,46 @@ impl<G: Gateway, const FLOWS: usize> ByHand<G, FLOWS> {
 
     /// A period in which each download has a burst of this number of segments; gives the windows that their servers are told.
     pub fn period(&mut self, bursts: [u32; FLOWS]) -> [u16; FLOWS] {
-        let (mut told, burst_at) = ([u16::MAX; FLOWS], self.period - BURST_BEFORE);
-        for (flow, count) in bursts.into_iter().enumerate() {
-            for _ in 0..count {
-                let sequence = self.sent[flow];
-                self.pass(burst_at, Segment { sequence, length: MSS, ..segment(flow, true) });
-                self.sent[flow] += MSS;
-            }
-            let acknowledgment = self.sent[flow];
-            if count > 0 {
-                let ack = Segment { acknowledgment, ..segment(flow, false) };
-                told[flow] = self.pass(burst_at + 10, ack);
-            }
+        let mut told = [u16::MAX; FLOWS];
+        for (flow, count) in bursts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            self.send(flow, count);
+            told[flow] = self.acknowledge(flow);
         }
+        self.end_period();
+        told
+    }
+
+    /// So long after the last period ended.
+    const fn burst_at(&self) -> i64 {
+        self.period - BURST_BEFORE
+    }
+
+    /// A burst of a download in this period.
+    pub fn send(&mut self, flow: usize, count: u32) {
+        for _ in 0..count {
+            let sequence = self.sent[flow];
+            self.pass(self.burst_at(), Segment { sequence, length: MSS, ..segment(flow, true) });
+            self.sent[flow] += MSS;
+        }
+    }
+
+    /// The last segment of a download comes once more.
+    pub fn send_again(&mut self, flow: usize) {
+        let sequence = self.sent[flow] - MSS;
+        self.pass(self.burst_at(), Segment { sequence, length: MSS, ..segment(flow, true) });
+    }
+
+    /// All that was sent of a download is acknowledged in this period; gives the window that its server is told.
+    pub fn acknowledge(&mut self, flow: usize) -> u16 {
+        let acknowledgment = self.sent[flow];
+        self.pass(self.burst_at() + 10, Segment { acknowledgment, ..segment(flow, false) })
+    }
+
+    pub fn end_period(&mut self) {
         let due = self.at(self.period);
         assert_eq!(self.gateway.next_deadline(), due);
         self.gateway.on_deadline(due, None);
         self.now += self.period;
-        told
     }
 
     /// What it logs: the flow, if it is of one, and the variable with its value.

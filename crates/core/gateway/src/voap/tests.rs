@@ -3,7 +3,9 @@
 use super::*;
 use crate::by_hand::{ByHand, MSS};
 
+mod filling;
 mod gently;
+mod shares;
 mod tried;
 
 fn millis(count: i64) -> Duration {

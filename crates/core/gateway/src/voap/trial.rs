@@ -74,6 +74,9 @@ mod tests {
             (21, 7.9e5, true),
             (19, 7.9e5, false),
             (21, 8.1e5, false),
+            // Just half of what should drain has drained; just half of the cut is missing in the rate.
+            (20, 7.9e5, false),
+            (21, 8e5, false),
             // An eighth and 1 ms more are within what is measured; 45 ms are of a link that has slowed down to half.
             (34, 5e5, true),
             (35, 5e5, false),
@@ -84,8 +87,10 @@ mod tests {
     }
 
     #[test]
-    fn a_small_cut_shows_nothing() {
-        let trial = Trial::new(both(30), 1e6, 5e4, 4.6e4);
-        assert!(!trial.refutes(both(30), 5e5));
+    fn a_cut_of_less_than_a_tenth_shows_nothing() {
+        for (after, shows) in [(4.5e4, true), (4.51e4, false)] {
+            let trial = Trial::new(both(30), 1e6, 5e4, after);
+            assert_eq!(trial.refutes(both(30), 5e5), shows, "{after}");
+        }
     }
 }

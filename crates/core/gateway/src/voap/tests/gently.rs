@@ -76,6 +76,48 @@ fn windows_that_are_told_differ_by_up_to_half_a_segment() {
     }
 }
 
+/// The link carries 1 MB/s, and packets wait 10 ms, so that the windows of both come down to what they use.
+#[test]
+fn what_others_leave_is_given_once() {
+    let left = 200_000;
+    let mut gentle = Gentle::take(left);
+    gentle.expect([cut(left); 2]);
+    gentle.period([10, 10], 10, left);
+    let use_of_both = 2.0 * segments(10.0);
+    let free = 1e6 * RTT - use_of_both;
+    // Four times the use of the first would be more. The second has twice its use, which is more than its share.
+    assert!(free > 0.0 && segments(40.0) > segments(10.0) + free);
+    gentle.expect([segments(10.0) + free, segments(10.0)]);
+}
+
+#[test]
+fn a_window_that_becomes_smaller_takes_nothing_of_what_others_leave() {
+    let left = 200_000;
+    let mut gentle = Gentle::take(left);
+    // At 2 ms they grow by 3 ms of 1 MB/s.
+    let grown = cut(left) + 1e6 * 0.003 / 2.0;
+    let free = 1e6 * RTT - 2.0 * grown;
+    gentle.period([2, 5], 2, left);
+    // Four times the use of the second would be more than that.
+    assert!(free > 0.0 && segments(8.0) < grown && segments(20.0) > grown + free);
+    gentle.expect([segments(8.0), grown + free]);
+}
+
+/// A round trip of 150 ms: half of it has passed when the period after the cut ends.
+#[test]
+fn windows_grow_once_nothing_waited_for_half_a_round_trip() {
+    let config =
+        VoapConfig { step: Step::Fill, fairness: Fairness::Rates, ..VoapConfig::default() };
+    let mut home = Home(ByHand::new(Voap::new(config).gently()));
+    (0..2).for_each(|_| home.period([0, 20], 30, 90_000));
+    let window = |home: &Home| home.windows()[1].expect("it is under control");
+    let before = window(&home);
+    home.period([0, 30], 2, 90_000);
+    // A sixteenth of its window, or 3 ms of 450 kB/s.
+    let more = (before / 16.0).max(450_000.0 * 0.003);
+    assert!((window(&home) - before - more).abs() < 1e-3, "{} after {before}", window(&home));
+}
+
 #[test]
 fn a_share_that_is_limited_is_four_times_its_use_up_to_what_others_leave() {
     // 3 MB/s; of 30 ms 14.03 are in excess.
