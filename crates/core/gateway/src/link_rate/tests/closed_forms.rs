@@ -350,3 +350,78 @@ fn what_comes_in_a_moment_shows_what_the_link_carries_less_two_packets() {
     periods.end(1.0, 0.0);
     assert!(!periods.law.exceeded);
 }
+
+/// The rises from half a second on, of which each is told when it comes, while these waits follow each other.
+fn rises(waits: &[f64], count: usize) -> Vec<(i64, f64)> {
+    let mut periods = Periods::known();
+    let mut rises = Vec::new();
+    let mut rate = periods.rate();
+    for wait in waits.iter().cycle() {
+        periods.end(0.94, *wait);
+        let risen = periods.rate() / rate;
+        rate = periods.rate();
+        if risen > 1.0 + 1e-9 {
+            rises.push((periods.now.as_nanos() / 1_000_000, (risen * 1e4).round() / 1e4));
+        }
+        if rises.len() >= count {
+            break;
+        }
+    }
+    rises
+}
+
+#[test]
+fn rises_become_larger_where_less_waits_than_half_of_the_target() {
+    // Which is of 2.2112 ms. Above the link, two percent more come where nothing waits, and one where something does.
+    for (wait, fourth) in [(1.1, 1.02), (1.11, 1.01)] {
+        let factors = rises(&[wait], 4).into_iter().map(|(_, factor)| factor);
+        assert_eq!(factors.collect::<Vec<_>>(), [1.01, 1.01, 1.01, fourth], "{wait} ms");
+    }
+}
+
+/// Waits that differ by 0.8 ms: the margin of their mean, three times 0.8 ms, is more than half of the target.
+#[test]
+fn where_jitter_hides_the_target_rises_become_larger_just_below_the_link_and_nothing_is_awaited() {
+    // The third leaves from 0.9997 of the link, which is above 0.995 of it. The next comes after a round trip and 40 ms.
+    let expected = [(640, 1.01), (720, 1.01), (800, 1.02), (880, 1.04)];
+    assert_eq!(rises(&[0.0, 0.8], 4), expected);
+}
+
+#[test]
+fn on_a_link_that_varies_cuts_are_less_and_rates_higher() {
+    // 34 % are 0.3 above those of one change, so all is calmer by 1 + 10 times 0.3.
+    let mut periods = Periods::known();
+    periods.law.differs = 0.34;
+    periods.end(0.94, 0.0);
+    expect(periods.rate(), 0.98 * 1.3);
+    let mut periods = Periods::known();
+    periods.law.differs = 0.34;
+    // More than 30 ms and the target.
+    periods.end(1.0, 40.0);
+    expect(periods.rate(), 1.0 - 0.4 / 4.0);
+}
+
+#[test]
+fn on_a_link_that_varies_the_rate_rises_sooner() {
+    // Calmer by 1.4: 500 ms are 357 ms, since packets waited last at 140 ms.
+    let mut periods = Periods::known();
+    periods.law.differs = 0.08;
+    periods.end(0.94, 0.0);
+    let rate = periods.rate();
+    expect(rate, 0.98 * 1.04);
+    while periods.rate() < rate * 1.005 {
+        periods.end(0.94, 0.0);
+    }
+    assert_eq!(periods.now.as_nanos() / 1_000_000, 500);
+    expect(periods.rate(), rate * 1.01);
+}
+
+#[test]
+fn a_moment_of_which_nobody_told_for_300_ms_says_something_of_the_variation() {
+    let mut periods = Periods::new();
+    for part in [1.0, 0.5] {
+        (0..14).for_each(|_| periods.end(part, None));
+        periods.end(part, 50.0);
+    }
+    expect(periods.law.differs, (0.5 - 3_028.0 / 0.3 / LINK) / 16.0);
+}
