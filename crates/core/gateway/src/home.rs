@@ -400,6 +400,55 @@ mod tests {
         }
     }
 
+    /// At 12.2 MB/s, 64 packets of 1052 B take 5.5 ms.
+    #[test]
+    fn a_round_of_frames_is_of_what_left_the_queue() {
+        let config = WindowsConfig { target: Target::Frames, ..WindowsConfig::default() };
+        let mut played = Played { gateway: Home::windows(config), now: 0, sequence: 0 };
+        for _ in 0..200 {
+            played.now += 20;
+            played.sequence += 1000;
+            played.pass(true, 0);
+            let (header, left) = (segment(true, 0, 0).header, Bytes::new(244_800));
+            let wait = Duration::from_millis(8);
+            played.gateway.on_departure_of(at(played.now), &header, left, wait);
+            played.gateway.on_deadline(at(played.now), None);
+        }
+        let (min, _) = played.gateway.windows.as_ref().map(Voap::band).expect("it has windows");
+        let round = 64.0 * 1_052.0 / (244_800.0 / 0.02) * 1e3;
+        assert!((min.as_millis_f64() - round).abs() < 1e-3, "{min} and not {round} ms");
+    }
+
+    /// Data comes each 5 ms, 210 kB/s, and from 200 ms on the home answers 20 ms later than before.
+    fn measured_behind(rate: Option<Rate>) -> Duration {
+        let mut gateway = Home::both(BothConfig::default()).at_rate(rate);
+        let pass = |gateway: &mut Home, now, to_home, echo: i64| {
+            let mut segment = segment(to_home, 0, 1000 * now as u32 / 5);
+            segment.timestamps = Some(Timestamps { value: now as u32, echo: echo.max(0) as u32 });
+            let passage = if to_home { Passage::Queue } else { Passage::Beside };
+            let header = segment.header;
+            let mut packet = Packet::new(header, Bytes::new(1052), Some(&mut segment));
+            gateway.on_packet(at(now), passage, &mut packet);
+        };
+        for now in (5..=400).step_by(5) {
+            pass(&mut gateway, now, true, now - 40);
+            pass(&mut gateway, now, false, now - if now < 200 { 10 } else { 30 });
+            if now % 20 == 0 {
+                gateway.on_deadline(at(now), None);
+            }
+        }
+        measured(&gateway)
+    }
+
+    /// What comes is nine tenths of 1.87 Mb/s.
+    #[test]
+    fn a_wait_in_its_own_queue_counts_where_what_comes_fills_its_rate() {
+        for (rate, waits) in [(None, 0), (Some(1_850_000), 20), (Some(1_890_000), 0)] {
+            let measured = measured_behind(rate.map(Rate::from_bps));
+            assert_eq!(measured, Duration::from_millis(waits), "{rate:?}");
+        }
+    }
+
     /// Datagrams wait in frames of their own, which no window makes shorter.
     #[test]
     fn with_frames_as_target_the_waits_of_datagrams_do_not_count() {

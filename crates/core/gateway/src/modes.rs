@@ -141,6 +141,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn windows_are_lowered_by_voap_with_the_options_of_the_head() {
+        let millis = Duration::from_millis;
+        let (alpha, beta, period) = (millis(3), millis(7), millis(40));
+        let of_both = BothConfig { alpha, beta, period }.windows();
+        assert_eq!(of_both, WindowsConfig { alpha, beta, period, target: Target::Time });
+        let expected = VoapConfig {
+            alpha,
+            beta,
+            period,
+            memory: Duration::from_secs(2),
+            step: Step::Fill,
+            fairness: Fairness::Rates,
+            newcomers: Newcomers::Admitted,
+            ..VoapConfig::default()
+        };
+        assert_eq!(of_both.voap(), expected);
+    }
+
+    #[test]
     fn beta_below_alpha_is_refused() {
         let beta = Duration::from_millis(4);
         assert!(WindowsConfig { beta, ..WindowsConfig::default() }.check().is_err());
