@@ -313,6 +313,45 @@ mod tests {
         assert_eq!(partial(&[&probes[..], &[even; 5]].concat()), 4 * 44);
     }
 
+    /// Whether packets of this size are full after an epoch with these and a probe of 1480 B.
+    fn is_usual(size: u64, epoch: &[u64]) -> bool {
+        let epoch = &[epoch, &[1_480]].concat()[..];
+        let after = &[size][..];
+        match partial(&[epoch, after, after, after, after]) {
+            0 => true,
+            4 => false,
+            other => panic!("{other} of four"),
+        }
+    }
+
+    #[test]
+    fn a_size_is_usual_from_four_packets_and_a_tenth_of_them_and_1200_bytes_on() {
+        assert!(is_usual(1_300, &[1_300; 4]) && !is_usual(1_300, &[1_300; 3]));
+        assert!(is_usual(1_200, &[1_200; 4]) && !is_usual(1_199, &[1_199; 4]));
+        // With the probe 40 packets and 41; acknowledgements are none of them.
+        let others = |count| (0..count).map(|n| 500 + n).collect::<Vec<_>>();
+        let with = |others: &[u64]| [&[1_300; 4], others].concat();
+        assert!(is_usual(1_300, &with(&others(35))) && !is_usual(1_300, &with(&others(36))));
+        assert!(is_usual(1_300, &with(&[&others(35)[..], &[100; 50]].concat())));
+        assert!(!is_usual(1_300, &with(&[&others(35)[..], &[101]].concat())));
+    }
+
+    #[test]
+    fn three_probes_of_an_epoch_may_be_larger_than_what_is_usual() {
+        assert!(is_usual(1_300, &[&[1_300; 8][..], &[1_460, 1_470]].concat()));
+        assert!(!is_usual(1_300, &[&[1_300; 8][..], &[1_450, 1_460, 1_470]].concat()));
+    }
+
+    #[test]
+    fn of_a_long_silence_the_last_three_windows_are_looked_at() {
+        // Each has four looks; it ends with an epoch, or within one.
+        for end in [256 * 1_000, 256 * 1_000 + 255] {
+            let mut history = History::new(at(0));
+            history.add(Bytes::new(100), Direction::Down);
+            assert_eq!(looks(&mut history, at(end)), (3 * 4, Some((0, 0))));
+        }
+    }
+
     #[test]
     fn larger_packets_are_full_at_once_and_smaller_ones_are_not() {
         let [large, small] = [&[1_480; 40][..], &[1_252; 40]];

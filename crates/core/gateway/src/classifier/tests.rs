@@ -89,3 +89,30 @@ fn a_flow_is_its_ends_and_protocol_whatever_its_packets_ask_of_queues() {
     assert!(classifier.why(&of(3, Dscp(0)).reversed(), Direction::Up).is_some());
     assert!(classifier.why(&of(4, Dscp(0)), Direction::Down).is_none());
 }
+
+#[test]
+fn a_flow_that_is_forgotten_begins_anew_and_the_others_stay() {
+    let mut classifier = Classifier::with_flows(1, 8);
+    let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+    for number in 1..=3_u16 {
+        let header = Header::numbered(number);
+        classifier.on_packet(at(number.into()), &header, Bytes::new(90), Direction::Down);
+    }
+    // By a packet of the other way.
+    classifier.forget(&Header::numbered(2).reversed(), Direction::Up);
+    assert_eq!(classifier.flows(), 2);
+    let mut all: Vec<_> = classifier.all().map(|(header, seen, _)| (seen, header.source)).collect();
+    all.sort_unstable();
+    assert_eq!(all, [1, 3].map(|number| (at(number.into()), Header::numbered(number).source)));
+    assert!(classifier.why(&Header::numbered(2), Direction::Down).is_none());
+}
+
+#[test]
+fn what_a_flow_is_taken_for_is_told_by_a_packet_of_either_way() {
+    let mut classifier = Classifier::new(1);
+    play(&mut classifier, 0..2_000);
+    for direction in [Direction::Down, Direction::Up] {
+        assert_eq!(classifier.traffic(&header(direction), direction), Some(Traffic::Game));
+    }
+    assert_eq!(classifier.traffic(&Header::numbered(8), Direction::Down), None);
+}

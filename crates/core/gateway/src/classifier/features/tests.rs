@@ -152,3 +152,48 @@ fn the_rhythm_is_asked_of_what_has_all_else_and_is_to_become_a_game() {
     let few = |bin| u32::from(bin % 10 == 0);
     assert_eq!(look(few, Demand::Become), (None, vec!["rate"]));
 }
+
+/// What is asked of a flow by a look, with the figures of one that has just enough.
+fn reasons(
+    features: &Features,
+    protocol: Protocol,
+    demand: Demand,
+) -> Vec<(&'static str, f64, Bound, f64, &'static str)> {
+    let told = features.reasons(protocol, demand).into_iter();
+    let name = |what: Missing| what.names().next().unwrap_or_default();
+    told.map(|one| (name(one.what), one.value, one.bound, one.threshold, one.unit)).collect()
+}
+
+#[test]
+fn reasons_are_figures_beside_the_thresholds_of_the_table() {
+    use Bound::{Above, AtLeast, AtMost};
+    let barely = barely_a_game();
+    let asked = [
+        ("rate", 2.0, AtLeast, 2.0, "Mb/s"),
+        ("continuity", 15.0, AtLeast, 15.0, "of 16 spans"),
+        ("frames", 15.0, AtLeast, 15.0, "/s"),
+        ("frames", 2.0, AtLeast, 2.0, "in three quarters"),
+        ("answers", 5.0, AtLeast, 5.0, "/s"),
+        ("asymmetry", 0.2, AtMost, 0.2, "of the bytes of the picture"),
+    ];
+    let inputs = ("inputs", 80.1, Above, 80.0, "B");
+    let even = [
+        ("rhythm", 0.4, AtMost, 0.4, "variation of 64 ms"),
+        ("rhythm", 0.5, AtLeast, 0.5, "of packets not full"),
+    ];
+    let of_tcp = [&asked[..], &[inputs]].concat();
+    let all = [&of_tcp[..], &even].concat();
+    assert_eq!(reasons(&barely, Protocol::Tcp, Demand::Become), all);
+    // An answer of any size will do where it is not TCP's; a line takes the place of evenness.
+    let line = Features { line: Some(60.0), ..barely };
+    let with_line = [&asked[..], &[("rhythm", 60.0, AtLeast, 28.0, "Hz")]].concat();
+    assert_eq!(reasons(&line, Protocol::Udp, Demand::Become), with_line);
+    // The rhythm is not asked of a game, nor of what lacks anything else.
+    let mut remaining = of_tcp.clone();
+    remaining[0].3 = 1.0;
+    assert_eq!(reasons(&barely, Protocol::Tcp, Demand::Remain), remaining);
+    let mut lacking = of_tcp;
+    lacking[4].1 = 4.9;
+    let few = Features { answers_per_sec: 4.9, ..barely };
+    assert_eq!(reasons(&few, Protocol::Tcp, Demand::Become), lacking);
+}
