@@ -134,7 +134,8 @@ fn what_is_sent_again_tells_no_distance_and_no_window_until_it_is_acknowledged()
 
 #[test]
 fn old_data_that_comes_once_more_is_no_repair() {
-    for (index, length, repairs) in [(2, MSS, false), (4, 0, false), (3, MSS, true)] {
+    for (index, length, repairs) in [(2, MSS, false), (4, 0, false), (3, MSS, true), (4, MSS, true)]
+    {
         let mut seen = Seen::settled();
         seen.send(2);
         seen.acknowledge(3);

@@ -98,6 +98,13 @@ fn an_answer_counts_from_the_other_end_and_to_the_number_that_was_sent() {
 }
 
 #[test]
+fn a_forged_answer_behind_the_true_one_changes_nothing() {
+    let forged = Segment { window_scale: Some(0), ..syn_ack(77) };
+    let [down, up] = after(&[(0, syn(4)), (40, syn_ack(5)), (41, forged)]);
+    assert_eq!((down, up.0), ((Shift::Known(3), millis(40)), Shift::Known(7)));
+}
+
+#[test]
 fn an_answer_whose_opening_was_missed_tells_its_own_shift_where_nothing_else_is_known() {
     assert_eq!(after(&[(0, syn_ack(5))]), [(Shift::AtLeast(0), None), (Shift::Known(7), None)]);
     let [down, up] = after(&[(0, ack_of_syn_ack()), (1, syn_ack(5))]);
@@ -151,6 +158,18 @@ fn a_reset_closes_what_is_known_and_is_no_beginning() {
     table.forget_idle(at(7_439_999));
     assert_eq!(known(&table), [2]);
     table.forget_idle(at(7_440_000));
+    assert!(table.is_empty());
+}
+
+#[test]
+fn what_both_ends_have_closed_stays_closed() {
+    let mut table = FlowTable::with_capacity(4);
+    establish(&mut table, 0, 1);
+    let flags = Flags { fin: true, ack: true, ..Flags::default() };
+    for client in [true, false] {
+        pass(&mut table, 0, Segment { flags, ..sent_by(client, 1) });
+    }
+    table.forget_idle(at(240_000));
     assert!(table.is_empty());
 }
 

@@ -73,6 +73,17 @@ fn a_window_is_the_share_times_the_round_trip() {
 }
 
 #[test]
+fn a_driver_that_writes_windows_elsewhere_is_told_the_same() {
+    let mut home = gateway(None);
+    home.period([5, 5]);
+    let mut limits = Vec::new();
+    home.gateway.limits(&mut |limit| limits.push((limit.wanted, limit.min, limit.shift)));
+    limits.sort_unstable();
+    // 2 Mb/s in 50 ms and in 150 ms; two segments are the least.
+    assert_eq!(limits, [(12_500, 2 * 1448, 0), (37_500, 2 * 1448, 0)]);
+}
+
+#[test]
 fn a_call_before_its_time_changes_nothing() {
     let mut home = gateway(None);
     udp(&mut home, Passage::Queue, 25_000);

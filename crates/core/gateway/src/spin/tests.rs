@@ -331,6 +331,17 @@ fn the_home_turns_no_sooner_than_the_server() {
 }
 
 #[test]
+fn a_loop_with_two_strays_in_it_does_not_count_either() {
+    let mut bit = SpinBit::default();
+    bit.on_home(at(0), false);
+    bit.on_server(at(0), false, None);
+    bit.on_home(at(1_000), true);
+    (0..2).for_each(|_| bit.on_home(at(2_000), false));
+    assert_eq!(bit.checks[HOME].strays, 0b11);
+    assert_eq!(bit.on_server(at(40_000), true, None), None);
+}
+
+#[test]
 fn an_eighth_of_the_last_64_datagrams_of_which_there_are_16_may_be_strays() {
     let passed = |strays: u32, others: u32| {
         let mut checks = Checks::default();
