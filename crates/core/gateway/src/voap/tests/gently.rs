@@ -103,13 +103,14 @@ fn a_window_that_becomes_smaller_takes_nothing_of_what_others_leave() {
     gentle.expect([segments(8.0), grown + free]);
 }
 
-/// A round trip of 150 ms: half of it has passed when the period after the cut ends.
+/// A round trip of 150 ms: half of it has passed when the period ends in which nothing waits.
 #[test]
 fn windows_grow_once_nothing_waited_for_half_a_round_trip() {
     let config =
         VoapConfig { step: Step::Fill, fairness: Fairness::Rates, ..VoapConfig::default() };
     let mut home = Home(ByHand::new(Voap::new(config).gently()));
-    (0..2).for_each(|_| home.period([0, 20], 30, 90_000));
+    // What is cut in the second still waits in the third.
+    (0..3).for_each(|_| home.period([0, 20], 30, 90_000));
     let window = |home: &Home| home.windows()[1].expect("it is under control");
     let before = window(&home);
     home.period([0, 30], 2, 90_000);
