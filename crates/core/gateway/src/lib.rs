@@ -179,3 +179,15 @@ pub trait GatewayAlgorithm: Configuration {
     /// A gateway that has seen nothing yet.
     fn build(self) -> Box<dyn Gateway>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_is_handed_on_with_the_byte_that_it_begins_with() {
+        let spin = Some(QuicHeader::read(0x60, 1));
+        let packet = Packet::new(Header::numbered(1), Bytes::new(1200), None).with_quic(spin);
+        assert_eq!((packet.quic, packet.echo), (spin, None));
+    }
+}
