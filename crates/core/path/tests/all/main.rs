@@ -15,6 +15,7 @@ mod link_changes;
 mod link_closed_forms;
 mod meters;
 mod network;
+mod network_changes;
 mod network_flows;
 mod path_properties;
 mod pie;

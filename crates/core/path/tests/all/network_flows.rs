@@ -220,6 +220,18 @@ fn what_waits_is_told_with_its_bytes_and_its_age() {
 }
 
 #[test]
+fn all_packets_of_a_frame_go_on_when_it_has_arrived() {
+    let mut network = network(wifi(4), [Impairments::default(), Impairments::default()]);
+    let mut counts = Counts::default();
+    (0..4).for_each(|_| network.send(Instant::ZERO, parcel(2, true), &mut counts));
+    // They wait for the first slot together, and share a frame.
+    while counts.forwarded == 0 {
+        assert!(step(&mut network, Instant::MAX, &mut counts));
+    }
+    assert_eq!((counts.forwarded, network.queued()), (4, 0));
+}
+
+#[test]
 fn equal_times_go_to_the_recorder_the_bottlenecks_each_flow_and_the_gateway() {
     let mut network = network(wired(4), [Impairments::default(), Impairments::default()]);
     assert_eq!(network.next().1, Instant::MAX, "nothing is due");
