@@ -56,15 +56,14 @@ impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
         !self.hand.is_empty()
     }
 
-    /// The packet in hand gives way to a more urgent one, if it was never sent.
+    /// The packet in hand gives way to a more urgent one, if it was never sent: then it is the only one.
     pub fn reconsider(&mut self, now: Instant) {
-        let is_new = |first: &Taken<P>| first.failures == 0 && !first.received;
-        if self.hand.len() > 1 || !self.hand.front().is_some_and(is_new) {
+        if self.hand.front().is_none_or(|first| first.failures > 0) {
             return;
         }
         let Some(first) = self.hand.pop_front() else { return };
         let Taken { packet, enqueued, .. } = first;
-        self.hand.push_back(match self.queue.exchange(Dequeued { packet, enqueued }) {
+        self.hand.push_front(match self.queue.exchange(Dequeued { packet, enqueued }) {
             Ok(next) => taken(now, next),
             Err(Dequeued { packet, .. }) => Taken { packet, ..first },
         });
@@ -108,13 +107,11 @@ impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
         let max = timing.config().aggregation.packets;
         let mut bytes = Bytes::ZERO;
         let mut packets = 0;
+        // Together they are no more than the frame that was sent before.
         for taken in self.hand.iter_mut().filter(|taken| !taken.received) {
-            let with = bytes + timing.aggregated(taken.packet.wire_size());
-            taken.flying = packets == 0 || with <= timing.max_bytes();
-            if !taken.flying {
-                break;
-            }
-            (bytes, packets) = (with, packets + 1);
+            taken.flying = true;
+            bytes += timing.aggregated(taken.packet.wire_size());
+            packets += 1;
         }
         while self.hand.len() < max {
             let room = timing.room(bytes);

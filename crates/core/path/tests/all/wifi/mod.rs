@@ -3,6 +3,7 @@
 mod anomaly;
 mod bianchi;
 mod medium;
+mod sending;
 mod timing;
 
 use gameway_path::{DropReason, DropTail, FlowId, Header, Limit, Medium, PathPacket, WifiConfig};

@@ -114,6 +114,25 @@ fn an_aggregate_ends_where_bytes_or_time_do() {
     assert!(slow.data_frame(Bytes::new(4_424)) > micros(5_484));
 }
 
+/// What an aggregate has room for fits into it, and a byte more does not.
+#[test]
+fn the_room_of_an_aggregate_is_its_largest_further_packet() {
+    for data in [DataRate::Ht(spatial(0, 1, 20, false)), DataRate::Vht(spatial(8, 1, 20, true))] {
+        let timing = Timing::new(config(data));
+        let (most, least) = (timing.max_bytes(), timing.aggregated(Bytes::ZERO));
+        for left in least.get()..2000 {
+            let psdu = most - Bytes::new(left);
+            let room = timing.room(psdu);
+            assert!(psdu + timing.aggregated(room) <= most, "{left}");
+            assert!(psdu + timing.aggregated(room + Bytes::new(1)) > most, "{left}");
+        }
+        // 8 B of LLC, 30 B of the MAC header, two more to a multiple of four, and the delimiter.
+        assert_eq!(least, Bytes::new(44));
+        assert_eq!(timing.room(most), Bytes::ZERO);
+        assert_eq!(timing.room(most + Bytes::new(1)), Bytes::ZERO);
+    }
+}
+
 /// Of each generation and with either guard interval: what has the most bytes takes no longer than the longest time,
 /// and a byte more would.
 #[test]
