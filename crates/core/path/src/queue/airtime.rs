@@ -331,7 +331,7 @@ impl<P: PathPacket> Airtime<P> {
                 self.turns.push_front(index);
             }
         }
-        while !self.backlog.is_within(self.limit) && self.backlog.packets > 0 {
+        while !self.backlog.is_within(self.limit) {
             self.drop_some(dropped);
         }
     }
@@ -401,5 +401,83 @@ impl<P: PathPacket> Queue<P> for Airtime<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FlowId, Header};
+    use gameway_units::Ecn;
+    use std::net::Ipv4Addr;
+
+    /// A packet of 1500 B to this station, and what its flow is taken for.
+    #[derive(Debug)]
+    struct Packet(u8, Option<Traffic>);
+
+    impl PathPacket for Packet {
+        fn wire_size(&self) -> Bytes {
+            Bytes::new(1500)
+        }
+        fn flow(&self) -> FlowId {
+            FlowId(u16::from(self.0))
+        }
+        fn header(&self) -> Header {
+            let mut header = Header::numbered(u16::from(self.0));
+            header.destination.address = IpAddr::V4(Ipv4Addr::new(192, 168, 0, self.0));
+            header
+        }
+        fn traffic(&self) -> Option<Traffic> {
+            self.1
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ecn(&mut self, _: Ecn) {}
+    }
+
+    fn queue(config: AirtimeConfig, packets: &[(u8, Option<Traffic>)]) -> Airtime<Packet> {
+        let random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut queue = Airtime::new(config, Limit::Packets(100), random);
+        for &(station, traffic) in packets {
+            queue.enqueue(Instant::ZERO, Packet(station, traffic), &mut Vec::new());
+        }
+        queue
+    }
+
+    fn stations(queue: &mut Airtime<Packet>) -> Vec<u8> {
+        let next = || queue.dequeue(Instant::ZERO, &mut Vec::new());
+        std::iter::from_fn(next).map(|next| next.packet.0).collect()
+    }
+
+    #[test]
+    fn what_is_taken_for_a_game_goes_first_where_games_do() {
+        for other in [Some(Traffic::Other), None] {
+            let packets = [(1, other), (2, Some(Traffic::Game)), (3, other)];
+            let games = AirtimeConfig { priority: Priority::Games, ..AirtimeConfig::default() };
+            // Of the rest, who begins to hold packets last comes first.
+            assert_eq!(stations(&mut queue(games, &packets)), [2, 3, 1], "{other:?}");
+            let marked = AirtimeConfig { priority: Priority::Marked, ..games };
+            assert_eq!(stations(&mut queue(marked, &packets)), [3, 2, 1], "{other:?}");
+        }
+    }
+
+    #[test]
+    fn who_finds_nobody_whose_turn_it_may_be_leaves_the_turns_as_they_are() {
+        let mut queue = queue(AirtimeConfig::default(), &[(1, None), (2, None), (3, None)]);
+        let before = queue.turns.clone();
+        assert_eq!((queue.turn(|_| false), &queue.turns), (None, &before));
+        let deficits: Vec<Duration> = queue.stations.iter().map(|one| one.deficit).collect();
+        assert_eq!(deficits, [AirtimeConfig::default().airtime_quantum; 3]);
+    }
+
+    /// 1500 B are charged with 15 us: of a quantum of 30 us two packets leave nothing, which is not below zero, and a
+    /// third owes 15 us; from the next quantum, which leaves 15 us, two leave.
+    #[test]
+    fn a_station_that_has_used_up_its_quantum_exactly_goes_on() {
+        let airtime_quantum = Duration::from_micros(30);
+        let config = AirtimeConfig { airtime_quantum, ..AirtimeConfig::default() };
+        let mut queue = queue(config, &[[(1, None); 7], [(2, None); 7]].concat());
+        assert_eq!(stations(&mut queue), [2, 2, 2, 1, 1, 1, 2, 2, 1, 1, 2, 2, 1, 1]);
     }
 }

@@ -203,6 +203,86 @@ fn the_fattest_station_pays_for_what_finds_no_room() {
     assert!(dropped.iter().all(|one| one.packet.flow == 1));
 }
 
+/// Stations of all packets that are left.
+fn rest(queue: &mut Airtime<Packet>) -> Vec<u16> {
+    std::iter::from_fn(|| next(queue)).map(|one| one.flow).collect()
+}
+
+/// The device has packets of several stations: one that has no more does not hold back the others.
+#[test]
+fn the_device_gives_all_that_it_has() {
+    let aql = Duration::from_millis(12);
+    let mut queue = above_a_device(AirtimeConfig { aql, ..turns_only() });
+    (1..=3).for_each(|station| fill(&mut queue, station, 1));
+    let mut stations = rest(&mut queue);
+    stations.sort_unstable();
+    assert_eq!((stations, queue.backlog().packets), (vec![1, 2, 3], 0));
+}
+
+#[test]
+fn what_comes_back_is_the_next_whoever_else_waits() {
+    for aql in [Duration::ZERO, Duration::from_millis(12)] {
+        // Of a station that has nothing else, and beside one that has.
+        for others in [0, 1] {
+            let mut queue = above_a_device(AirtimeConfig { aql, ..turns_only() });
+            fill(&mut queue, 1, 1);
+            let taken = queue.dequeue(millis(0), &mut Vec::new()).unwrap();
+            assert_eq!(next(&mut queue), None);
+            fill(&mut queue, 2, 2 * others);
+            if others > 0 {
+                assert_eq!(next(&mut queue).unwrap().flow, 2, "the device has both of them");
+            }
+            queue.offer(millis(0), marked(packet(3, 3, 0)));
+            assert_eq!(queue.exchange(taken).map(|one| one.packet.flow), Ok(3));
+            let expected: &[u16] = if others > 0 { &[1, 2] } else { &[1] };
+            assert_eq!(rest(&mut queue), expected, "{aql}");
+        }
+    }
+}
+
+/// Whoever pays for what finds no room, all the rest leaves: what has priority first, whatever the device has.
+#[test]
+fn what_the_fattest_station_pays_is_no_loss_of_the_others() {
+    for aql in [Duration::ZERO, Duration::from_millis(12)] {
+        let mut queue = above_a_device(AirtimeConfig { aql, ..turns_only() });
+        (1..=2).for_each(|station| fill(&mut queue, station, 2));
+        // With a limit the device takes all four, and gives one.
+        assert_eq!(next(&mut queue).unwrap().number, 0);
+        queue.set_limit(Limit::Packets(8));
+        for station in [4, 5] {
+            assert_eq!(queue.offer(millis(0), marked(packet(station, station, 0))), []);
+        }
+        // Three find room; then each that finds none costs two of four.
+        let mut dropped = Vec::new();
+        for number in 0..9 {
+            queue.enqueue(millis(0), packet(3, 3, number), &mut dropped);
+        }
+        assert!(dropped.iter().all(|one| one.packet.flow == 3), "{dropped:?}");
+        assert_eq!((dropped.len(), queue.backlog().packets), (6, 8));
+        let stations = rest(&mut queue);
+        assert_eq!(stations[..2], [4, 5]);
+        let count = |station| stations.iter().filter(|one| **one == station).count();
+        assert_eq!([count(1) + count(2), count(3)], [3, 3], "{aql}");
+    }
+}
+
+/// A station of which the device has packets pays with those that are not there yet.
+#[test]
+fn a_station_that_pays_keeps_what_the_device_has() {
+    let aql = Duration::from_micros(15);
+    let mut queue = above_a_device(AirtimeConfig { aql, ..turns_only() });
+    fill(&mut queue, 1, 2);
+    fill(&mut queue, 2, 5);
+    // The device has one of each, of which one leaves; of the station that has the most, two of four go.
+    let first = next(&mut queue).unwrap().flow;
+    queue.set_limit(Limit::Packets(5));
+    let dropped = queue.offer(millis(0), packet(1, 1, 9));
+    assert!(dropped.iter().all(|one| one.packet.flow == 2), "{dropped:?}");
+    let left = rest(&mut queue);
+    assert_eq!(1 + left.len() + dropped.len(), 8, "{first} {left:?}");
+    assert_eq!(queue.backlog().packets, 0);
+}
+
 #[derive(Debug, Clone)]
 enum Call {
     Enqueue { station: u16, size: u64, marked: bool },
@@ -245,7 +325,9 @@ proptest! {
                     queue.enqueue(now, if is_marked { marked(packet) } else { packet }, &mut dropped);
                 }
                 Call::Dequeue => {
+                    let waiting = queue.backlog().packets;
                     last = queue.dequeue(now, &mut dropped);
+                    prop_assert_eq!(last.is_some(), waiting > 0, "what waits can leave");
                     gone.extend(last.map(|one| one.packet));
                 }
                 Call::Frame => if let Some(one) = last {

@@ -256,6 +256,21 @@ fn what_a_class_leaves_is_its_siblings_first() {
     assert!((both[1] - 10.0 - 60.0 * 125.0 / 325.0).abs() < 1.5, "{both:?}");
 }
 
+/// A round of the root has a round of each inner class, and that a turn of each of its leaves: so leaves share the excess
+/// as their quanta, whoever their parent is.
+#[test]
+fn leaves_of_several_parents_share_the_excess_of_the_root_as_their_quanta() {
+    let leaf = |parent, quantum| HtbClass {
+        parent: Some(parent),
+        quantum: Bytes::new(quantum),
+        ..class(1, 40)
+    };
+    let classes = vec![leaf(3, 3000), leaf(3, 6000), leaf(4, 3000), class(2, 40), class(1, 40)];
+    let mut queue = tree_of(Some(40), 3, classes);
+    // Of 40 Mb/s each has 1, and 37 are left in parts of 3, 6 and 3 of 12.
+    assert_near(&rates(&mut queue, &[0, 1, 2], 3), &[10.25, 19.5, 10.25]);
+}
+
 #[test]
 fn a_ceiling_holds_though_there_is_excess() {
     let mut queue = tree_of(Some(100), 2, vec![class(10, 25), class(10, 30)]);

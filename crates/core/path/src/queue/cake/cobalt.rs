@@ -398,6 +398,17 @@ mod tests {
         assert_eq!(cobalt.drop_share, STEP_UP);
     }
 
+    #[test]
+    fn a_queue_is_at_rest_when_its_count_its_share_and_its_activity_are_gone() {
+        let now = Instant::from_nanos(MS);
+        let rests = |count, drop_share, nanos| {
+            let drop_next = Instant::from_nanos(nanos);
+            Cobalt { count, drop_share, drop_next, ..Cobalt::default() }.is_at_rest(now)
+        };
+        assert!(rests(0, 0, MS));
+        assert!(!rests(1, 0, MS) && !rests(0, 1, MS) && !rests(0, 0, MS + 1));
+    }
+
     /// As in Linux, where `drop_next` of a queue at rest is the end of its activity: who comes after it is behind.
     #[test]
     fn after_more_than_an_interval_of_rest_the_second_packet_that_waits_too_long_is_signalled() {
