@@ -1,9 +1,9 @@
 //! What disciplines declare of their options holds for what they build.
 
-use crate::support::Packet;
-use gameway_path::{Disciplines, Limit, Options};
+use crate::support::{Offer, Packet, millis};
+use gameway_path::{Backlog, Dequeued, Disciplines, Limit, Options};
 use gameway_units::declared::Declared;
-use gameway_units::{Bytes, QueueSize};
+use gameway_units::{Bytes, Ecn, QueueSize};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
@@ -64,6 +64,38 @@ fn each_size_that_is_declared_is_the_one_that_a_queue_gets() {
                 assert_eq!(size, QueueSize::Bytes(Bytes::new(10_240 * 1514)), "{}", info.name)
             }
         }
+    }
+}
+
+/// Another queue takes the place of each: all that waits is given, with the times at which it came, and none stays.
+#[test]
+fn each_gives_all_that_waits_each_flow_in_its_order() {
+    let known = Disciplines::<Packet>::standard();
+    for info in known.known().descriptions() {
+        let built = known.build(info.name, &Options::new(), Limit::Packets(10), random());
+        let mut queue = built.unwrap();
+        let codes = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1];
+        let came: Vec<Dequeued<Packet>> = (0..8_u16)
+            .map(|number| {
+                let packet = Packet::new(number % 3, u64::from(number), 1000);
+                let packet = packet.with_ecn(codes[usize::from(number % 3)]);
+                Dequeued { packet, enqueued: millis(i64::from(number)) }
+            })
+            .collect();
+        for one in &came {
+            assert_eq!(queue.offer(one.enqueued, one.packet), [], "{}", info.name);
+        }
+        assert_eq!((queue.backlog().packets, queue.oldest()), (8, Some(millis(0))));
+        let mut given = Vec::new();
+        queue.drain(&mut given);
+        // Of different flows, in no order.
+        given.sort_by_key(|one| one.packet.flow);
+        let mut wanted = came;
+        wanted.sort_by_key(|one| one.packet.flow);
+        assert_eq!(given, wanted, "{}", info.name);
+        assert_eq!((queue.backlog(), queue.oldest()), (Backlog::default(), None), "{}", info.name);
+        let next = queue.dequeue(millis(9), &mut Vec::new());
+        assert_eq!((next, queue.next_release(millis(9))), (None, None), "{}", info.name);
     }
 }
 
