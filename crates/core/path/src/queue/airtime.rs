@@ -480,4 +480,42 @@ mod tests {
         let mut queue = queue(config, &[[(1, None); 7], [(2, None); 7]].concat());
         assert_eq!(stations(&mut queue), [2, 2, 2, 1, 1, 1, 2, 2, 1, 1, 2, 2, 1, 1]);
     }
+
+    fn leave(queue: &mut Airtime<Packet>) -> Dequeued<Packet> {
+        queue.dequeue(Instant::ZERO, &mut Vec::new()).unwrap()
+    }
+
+    /// 1500 B are charged with 15 us until a frame is told, whose airtime takes the place of what was charged for it.
+    #[test]
+    fn what_comes_back_is_charged_when_it_leaves_again() {
+        for aql in [Duration::ZERO, Duration::from_millis(12)] {
+            let config = AirtimeConfig { aql, priority: Priority::Games, ..Default::default() };
+            let mut queue = queue(config, &[(1, None)]);
+            let whole = config.airtime_quantum;
+            let (estimate, frame) = (Duration::from_micros(15), Duration::from_micros(20));
+            let taken = leave(&mut queue);
+            assert_eq!(queue.stations[0].deficit, whole - estimate);
+            let game = Packet(2, Some(Traffic::Game));
+            queue.enqueue(Instant::ZERO, game, &mut Vec::new());
+            assert_eq!(queue.exchange(taken).unwrap().packet.0, 2);
+            assert_eq!(queue.stations[0].deficit, whole);
+            let own = leave(&mut queue).packet;
+            assert_eq!(queue.stations[0].deficit, whole - estimate);
+            queue.on_airtime(&own, Bytes::new(1500), frame);
+            assert_eq!(queue.stations[0].deficit, whole - frame);
+        }
+    }
+
+    #[test]
+    fn a_measurement_of_a_byte_has_an_eighth_of_the_weight() {
+        let mut queue = queue(AirtimeConfig::default(), &[(1, None); 3]);
+        // 18 ns for a byte in place of 10 ns: 11 ns from now on; then 3 ns, which makes it 10 ns again.
+        for (told, each) in [(27_000, 16_500), (4_500, 15_000)] {
+            let own = leave(&mut queue).packet;
+            queue.on_airtime(&own, Bytes::new(1500), Duration::from_nanos(told));
+            let before = queue.stations[0].deficit;
+            queue.stations[0].charge(Bytes::new(1500));
+            assert_eq!(before - queue.stations[0].deficit, Duration::from_nanos(each));
+        }
+    }
 }

@@ -2,9 +2,9 @@
 //! and its delay, leaves of all kinds, and what must hold whatever comes.
 
 use gameway_path::{
-    Backlog, Bottleneck, Classifier, Codel, CodelConfig, DropTail, Dropped, DualPi2, DualPi2Config,
-    FlowId, FqCodel, FqCodelConfig, Header, Htb, HtbClass, HtbConfig, Limit, Link, PathPacket, Pie,
-    PieConfig, PortRange, Queue, Rule,
+    Backlog, Bottleneck, Cake, CakeConfig, Classifier, Codel, CodelConfig, DropTail, Dropped,
+    DualPi2, DualPi2Config, FlowId, FqCodel, FqCodelConfig, Header, Htb, HtbClass, HtbConfig,
+    Limit, Link, PathPacket, Pie, PieConfig, PortRange, Queue, Rule,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
 use proptest::prelude::*;
@@ -399,6 +399,30 @@ fn a_leaf_that_drops_all_it_holds_does_not_stop_the_others() {
         assert_eq!(queue.dequeue(now, &mut dropped), None);
         assert_eq!((dropped.len(), queue.backlog()), (6, Backlog::default()));
     }
+}
+
+/// Whoever begins a round and has dropped all that it held is no longer the end of the round.
+#[test]
+fn a_round_ends_although_who_began_it_dropped_all_that_it_held() {
+    let config =
+        HtbConfig { rate: Some(Rate::from_mbps(40)), classes: vec![class(10, 40), class(10, 40)] };
+    let bandwidth = Some(Rate::from_kbps(1));
+    let shaper = CakeConfig { bandwidth, ..CakeConfig::default() };
+    let mut queue = Htb::new(&config, by_port(2), |number, _| -> Box<dyn Queue<Packet>> {
+        let random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let held: Box<dyn Queue<Packet>> = Box::new(Cake::new(shaper, LIMIT, random));
+        if number == 0 { Box::new(Shredder::default()) } else { held }
+    })
+    .unwrap();
+    fill(&mut queue, millis(0), 1, 0..2);
+    assert_eq!(next(&mut queue, millis(0)), Some((1, 0)));
+    // 1000 B take 8 s: until then the shaper gives nothing, and the other leaf never does.
+    for round in 0..4 {
+        fill(&mut queue, millis(round), 0, 0..3);
+        assert_eq!([0, 1, 2].map(|_| next(&mut queue, millis(round))), [None; 3]);
+        assert_eq!(queue.backlog().packets, 1);
+    }
+    assert_eq!(next(&mut queue, millis(8000)), Some((1, 1)));
 }
 
 #[test]
