@@ -154,6 +154,21 @@ mod tests {
         Header { source: end(1, source), destination: end(2, destination), ..Header::numbered(0) }
     }
 
+    /// Each bit of the keys of many pairs is set in about half of them, so that all places are as likely.
+    #[test]
+    fn pairs_of_hosts_are_spread_over_all_places() {
+        let hash = HeaderHash::new(1);
+        let pairs = (0..=255).flat_map(|source| (0..=255).map(move |other| (source, other)));
+        let keys = pairs.map(|(source, other)| Isolation::Hosts.key(hash, &header(source, other)));
+        let keys: Vec<u64> = keys.flatten().collect();
+        assert_eq!(keys.len(), 65_536);
+        for bit in 0..64 {
+            // Of 256 hosts 128 have it, with a deviation of 8; of pairs three quarters would if either did.
+            let set = keys.iter().filter(|key| *key >> bit & 1 == 1).count();
+            assert!((29_500..36_000).contains(&set), "{bit}: {set}");
+        }
+    }
+
     #[test]
     fn two_hundred_hosts_with_bulk_flows_have_places_of_their_own() {
         for seed in 0..20 {

@@ -120,6 +120,43 @@ mod tests {
     }
 
     #[test]
+    fn queues_that_are_emptied_as_they_are_found_come_in_the_order_of_their_lengths() {
+        let waiting = |packets| Backlog { bytes: Bytes::new(packets), packets };
+        for step in [1, 3, 7, 389, 999] {
+            let mut longest = Longest::new(1000);
+            // The order is kept from here on.
+            longest.longest();
+            for queue in 0..1000 {
+                longest.set(queue, waiting((queue * step % 1000 + 1) as u64));
+            }
+            for packets in (1..=1000).rev() {
+                let queue = longest.longest();
+                assert_eq!(longest.lengths[queue].1, packets, "{step}");
+                longest.set(queue, waiting(0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_queue_that_shrinks_sinks_below_those_under_it_and_no_others() {
+        let waiting = |packets| Backlog { bytes: Bytes::new(packets), packets };
+        let mut longest = Longest::new(9);
+        longest.longest();
+        // As they come they are a heap: the two under queue n are 2 n + 1 and 2 n + 2.
+        for (queue, packets) in [100, 50, 90, 40, 30, 20, 80, 10, 5].into_iter().enumerate() {
+            longest.set(queue, waiting(packets));
+        }
+        longest.set(3, waiting(0));
+        let order = [(); 9].map(|()| {
+            let queue = longest.longest();
+            let packets = longest.lengths[queue].1;
+            longest.set(queue, waiting(0));
+            packets
+        });
+        assert_eq!(order, [100, 90, 80, 50, 30, 20, 10, 5, 0]);
+    }
+
+    #[test]
     fn the_order_is_kept_for_a_while_after_an_overflow() {
         let mut longest = Longest::new(8);
         assert_eq!(longest.kept_for, 0);

@@ -285,6 +285,34 @@ mod tests {
         assert_eq!(tin.hosts.load(tin.flows[third].hosts), 6);
     }
 
+    /// A flow that was idle counts for its host again, whose place another host has by now.
+    #[test]
+    fn a_flow_that_comes_back_does_not_count_for_who_took_its_place() {
+        let share = Diffserv::Three.shares()[0];
+        let times = (Duration::from_millis(100), Duration::from_millis(5), true);
+        let mut tin = Tin::new(None, share, Isolation::DualSource, times);
+        let hash = HeaderHash::new(1);
+        let from = |host: u32| {
+            let mut header = Header::numbered(0);
+            header.source.address = host.to_be_bytes().into();
+            header
+        };
+        let place = |host: u32| hash.source(&from(host)) % PLACES as u64;
+        let other = (1..).find(|host| place(*host) == place(0)).unwrap();
+        let mut load = |key, host| {
+            let queue = tin.queue_of(key, hash, &from(host));
+            tin.came(queue, &mut Xoshiro256PlusPlus::seed_from_u64(1));
+            tin.become_bulk(queue);
+            let load = tin.hosts.load(tin.flows[queue].hosts);
+            if key == 1 {
+                tin.found_empty(queue, Instant::ZERO);
+            }
+            load
+        };
+        assert_eq!([load(1, 0), load(2, other), load(1, 0)], [1, 1, 1]);
+        assert_eq!(load(3, other), 2);
+    }
+
     #[test]
     fn a_host_with_eight_flows_gives_each_an_eighth_of_a_quantum_in_the_mean() {
         let mut tin = tin(None, 0);
