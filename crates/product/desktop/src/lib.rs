@@ -67,7 +67,7 @@ mod x11;
 #[cfg(feature = "x11")]
 pub use card_window::show_card;
 #[cfg(feature = "x11")]
-pub use clipboard::Clipboard;
+pub use clipboard::{Clipboard, X11Clipboard};
 #[cfg(feature = "wayland")]
 pub use devices::InputDevices;
 #[cfg(feature = "x11")]

@@ -1,7 +1,7 @@
 //! The clipboard with a program that is not ours: xclip.
 
 use crate::support::{Folder, comes_true, installed};
-use gameway_desktop::{Clipboard, Screen, connect};
+use gameway_desktop::{Clipboard as _, Screen, X11Clipboard, connect};
 use gameway_input::clipboard::{MAX_TEXT, Outcome};
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_units::{Duration, Instant};
@@ -14,7 +14,7 @@ use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, Window, Windo
 const TEXT: &str = "Grüße, žluťoučký кот 猫 🎮\nzwei\n";
 
 struct Scene {
-    clipboard: Clipboard,
+    clipboard: X11Clipboard,
     clock: Clock,
     screen: Screen,
     folder: Folder,
@@ -39,8 +39,8 @@ impl Scene {
             eprintln!("skipped: xclip is not installed");
             return None;
         }
-        let clipboard =
-            Clipboard::connect(Some(screen.display()), Some(screen.authority())).expect("a screen");
+        let clipboard = X11Clipboard::connect(Some(screen.display()), Some(screen.authority()))
+            .expect("a screen");
         let clock = Clock::new(Clock::monotonic_ns());
         Some(Self { clipboard, clock, screen, folder })
     }

@@ -1,24 +1,23 @@
 //! The clipboard of the screen that is played, for who plays.
 
-use crate::HostConfig;
 use crate::host::notes::tell;
 use crate::host::session::{ClipboardRequest, Session};
-use gameway_desktop::{Clipboard, DesktopError};
+use crate::{HostConfig, SourceConfig};
+use gameway_desktop::{Clipboard, DesktopError, X11Clipboard};
 use gameway_input::clipboard::Outcome;
 use gameway_units::Instant;
 use std::os::fd::BorrowedFd;
 
 /// See the module's head.
-pub(super) struct Clips(Option<Clipboard>);
+pub(super) struct Clips(Option<Box<dyn Clipboard>>);
 
 impl Clips {
     /// A screen without a clipboard is played all the same.
-    pub(super) fn open(config: &HostConfig, display: Option<&str>) -> Self {
+    pub(super) fn open(config: &HostConfig) -> Self {
         if !config.shares_clipboard() {
             return Self(None);
         }
-        let clipboard = Clipboard::connect(display, config.surroundings.authority.as_deref());
-        Self(clipboard.map_err(|error| no_more(&error)).ok())
+        Self(clipboard(config).map_err(|error| no_more(&error)).ok().flatten())
     }
 
     /// Does what this session wants, and answers programs.
@@ -30,7 +29,7 @@ impl Clips {
             }
             return;
         };
-        if let Err(error) = serve(clipboard, now, session, request) {
+        if let Err(error) = serve(&mut **clipboard, now, session, request) {
             no_more(&error);
             session.answer_clipboard(now, Err(Outcome::Gone));
             self.0 = None;
@@ -47,17 +46,28 @@ impl Clips {
 
     /// When [`Self::serve`] or [`Self::serve_alone`] has something to do though no program says anything.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.0.as_ref().and_then(Clipboard::next_deadline)
+        self.0.as_ref().and_then(|clipboard| clipboard.next_deadline())
     }
 
     /// Readable when programs have said something.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.0.as_ref().map(Clipboard::descriptor)
+        self.0.as_ref().map(|clipboard| clipboard.descriptor())
     }
 }
 
+/// The clipboard of the screen that is captured; a source that is no screen has none.
+fn clipboard(config: &HostConfig) -> Result<Option<Box<dyn Clipboard>>, DesktopError> {
+    Ok(match &config.source {
+        SourceConfig::X11 { display } => {
+            let authority = config.surroundings.authority.as_deref();
+            Some(Box::new(X11Clipboard::connect(display.as_deref(), authority)?))
+        }
+        _ => None,
+    })
+}
+
 fn serve(
-    clipboard: &mut Clipboard,
+    clipboard: &mut dyn Clipboard,
     now: Instant,
     session: &mut Session,
     request: Option<ClipboardRequest>,
@@ -83,7 +93,6 @@ fn no_more(error: &DesktopError) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SourceConfig;
     use crate::host::stage::Folder;
     use gameway_desktop::{Screen, Surroundings};
     use gameway_units::Duration;
@@ -105,10 +114,10 @@ mod tests {
             },
             ..HostConfig::default()
         };
-        let mut clips = Clips::open(&config, display);
+        let mut clips = Clips::open(&config);
         assert_eq!(clips.next_deadline(), None);
         // It has something in the clipboard, and never looks at who asks.
-        let mut silent = Clipboard::connect(display, authority).expect("a screen");
+        let mut silent = X11Clipboard::connect(display, authority).expect("a screen");
         silent.give("nobody gets this").expect("a screen");
         let now = Instant::ZERO + Duration::from_secs(7);
         clips.0.as_mut().expect("a clipboard").ask(now).expect("a screen");

@@ -252,7 +252,7 @@ fn screen(config: &HostConfig, display: Option<&str>, clock: Clock) -> Result<Pl
         return Ok(Played::Card(Box::new(injector), Answers::hear(place, clock)?, clock));
     }
     let shapes = Shapes::open(config, display);
-    let clips = Clips::open(config, display);
+    let clips = Clips::open(config);
     Ok(Played::Screen(Box::new(injector), Box::new(shapes), Box::default(), Box::new(clips)))
 }
 

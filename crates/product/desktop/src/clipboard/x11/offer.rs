@@ -6,11 +6,10 @@
 //! | constant | value | origin |
 //! |---|---|---|
 //! | a piece | 64 KiB | a quarter of the largest request (X Window System Protocol, section 1) |
-//! | transfers at a time | 8 | programs that paste at once; one that asks and never takes keeps no more |
-//! | a transfer that nobody takes ends after | 5 s | longer than a busy program takes for a piece |
 
 use super::Screen;
-use gameway_units::{Duration, Instant};
+use crate::clipboard::text::{MAX_TAKERS, Outgoing};
+use gameway_units::Instant;
 use std::error::Error;
 use std::sync::Arc;
 use x11rb::protocol::xproto::{
@@ -21,8 +20,6 @@ use x11rb::protocol::xproto::{
 use x11rb::wrapper::ConnectionExt as _;
 
 const PIECE: usize = 65_536;
-const MAX_TRANSFERS: usize = 8;
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A text on its way to a program in pieces.
 #[derive(Debug)]
@@ -30,10 +27,7 @@ struct Transfer {
     requestor: Window,
     property: Atom,
     target: Atom,
-    text: Arc<str>,
-    /// Bytes that have gone, and when the last piece went.
-    gone: usize,
-    last: Instant,
+    outgoing: Outgoing,
 }
 
 /// See the module's head.
@@ -86,14 +80,15 @@ impl Offer {
         let is_its = |one: &Transfer| (one.requestor, one.property) == (event.window, event.atom);
         let Some(at) = self.transfers.iter().position(is_its) else { return Ok(()) };
         let transfer = &mut self.transfers[at];
-        let rest = &transfer.text.as_bytes()[transfer.gone..];
+        let rest = transfer.outgoing.rest();
         let piece = &rest[..rest.len().min(PIECE)];
         let (requestor, property) = (transfer.requestor, transfer.property);
         let (mode, target) = (PropMode::REPLACE, transfer.target);
         screen.connection.change_property8(mode, requestor, property, target, piece)?;
-        (transfer.gone, transfer.last) = (transfer.gone + piece.len(), now);
+        let bytes = piece.len();
+        transfer.outgoing.advance(now, bytes);
         // An empty one has said that this is all.
-        if piece.is_empty() {
+        if bytes == 0 {
             self.transfers.remove(at);
         }
         Ok(())
@@ -146,7 +141,7 @@ impl Offer {
             return Ok(false);
         } else if text.len() <= PIECE {
             connection.change_property8(mode, requestor, property, target, text.as_bytes())?;
-        } else if self.transfers.len() == MAX_TRANSFERS {
+        } else if self.transfers.len() == MAX_TAKERS {
             return Ok(false);
         } else {
             let wanted = ChangeWindowAttributesAux::new().event_mask(EventMask::PROPERTY_CHANGE);
@@ -155,12 +150,13 @@ impl Offer {
             connection.change_property32(mode, requestor, property, atoms.INCR, &size)?;
             // A program that asks again, or a window whose number another one has by now, takes nothing of what was on its way before.
             self.transfers.retain(|one| (one.requestor, one.property) != (requestor, property));
-            self.transfers.push(Transfer { requestor, property, target, text, gone: 0, last: now });
+            let outgoing = Outgoing::new(text, now);
+            self.transfers.push(Transfer { requestor, property, target, outgoing });
         }
         Ok(true)
     }
 
     pub(super) fn on_deadline(&mut self, now: Instant) {
-        self.transfers.retain(|one| now < one.last.saturating_add(PATIENCE));
+        self.transfers.retain(|one| now < one.outgoing.deadline());
     }
 }
