@@ -47,7 +47,7 @@ FIREFOX = $(shell apt-cache show firefox-esr > /dev/null 2>&1 && echo firefox-es
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
   pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils xterm=xterm xclip=xclip mke2fs=e2fsprogs turnserver=coturn "test -x /usr/sbin/miniupnpd"=miniupnpd-nftables ss=iproute2 \
-  sway=sway swaybg=swaybg pipewire=pipewire wireplumber=wireplumber dbus-run-session=dbus-daemon \
+  sway=sway swaybg=swaybg wl-copy=wl-clipboard pipewire=pipewire wireplumber=wireplumber dbus-run-session=dbus-daemon \
   "test -x /lib/systemd/systemd-udevd"=udev "ls /usr/lib/*/libinput.so.10"=libinput10 \
   "test -x /usr/libexec/xdg-desktop-portal-wlr"=xdg-desktop-portal-wlr "test -x /usr/libexec/xdg-desktop-portal"=xdg-desktop-portal \
   "ls /usr/lib/*/libSDL2-2.0.so.0"=libsdl2-2.0-0 $(GAME_TOOLS)

@@ -37,6 +37,14 @@ pub enum DesktopError {
         /// What to do about it.
         mend: &'static str,
     },
+    /// The desktop's compositor gives no clipboard.
+    #[error("the desktop's clipboard: {reason}; to mend it, {mend}")]
+    Compositor {
+        /// What was found.
+        reason: String,
+        /// What to do about it.
+        mend: &'static str,
+    },
 }
 
 impl DesktopError {
@@ -53,6 +61,11 @@ impl DesktopError {
     #[cfg(feature = "wayland")]
     pub(crate) fn portal(reason: &str, mend: &'static str) -> Self {
         Self::Portal { reason: reason.to_owned(), mend }
+    }
+
+    #[cfg(feature = "wayland")]
+    pub(crate) fn compositor(reason: &str, mend: &'static str) -> Self {
+        Self::Compositor { reason: reason.to_owned(), mend }
     }
 
     /// The server of that display is there no more.

@@ -7,7 +7,7 @@
 //!                          ▼
 //!                       Pointer ─► Shape, Drawings
 //!
-//! text ─► Clipboard ◄─► selections of the screen
+//! text ─► Clipboard ◄─► selections of the screen, or data control of the desktop's compositor
 //!
 //! gamepad::Action ─► Gamepads (uinput) ◄── Program
 //!                       └► Felt
@@ -66,6 +66,8 @@ mod x11;
 
 #[cfg(feature = "x11")]
 pub use card_window::show_card;
+#[cfg(feature = "wayland")]
+pub use clipboard::WaylandClipboard;
 #[cfg(feature = "x11")]
 pub use clipboard::{Clipboard, X11Clipboard};
 #[cfg(feature = "wayland")]

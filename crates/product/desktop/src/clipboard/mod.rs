@@ -4,6 +4,8 @@
 //! Model: nobody is waited for. Who has one polls it, when its descriptor is readable and at its deadline.
 
 mod text;
+#[cfg(feature = "wayland")]
+mod wayland;
 mod x11;
 
 use crate::DesktopError;
@@ -11,6 +13,8 @@ use gameway_input::clipboard::Outcome;
 use gameway_units::Instant;
 use std::fmt;
 use std::os::fd::BorrowedFd;
+#[cfg(feature = "wayland")]
+pub use wayland::WaylandClipboard;
 pub use x11::X11Clipboard;
 
 /// See the module's head.

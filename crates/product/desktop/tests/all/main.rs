@@ -19,3 +19,5 @@ mod support;
 mod text;
 #[cfg(feature = "x11")]
 mod typist;
+#[cfg(feature = "wayland")]
+mod wayland_clipboard;
