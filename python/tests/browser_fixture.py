@@ -100,6 +100,22 @@ class Browser:
         asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
         return self.call("Runtime.evaluate", asked, session)["result"].get("value")
 
+    def click(self, session: str, button: str) -> None:
+        """By a person's act, which the browser asks for before it shows the clipboard."""
+        box = self.evaluate(
+            session,
+            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])"
+            f"(document.getElementById('{button}').getBoundingClientRect())",
+        )
+        place = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", {"type": kind, **place}, session)
+
+    def let_it_use_the_clipboard(self, url: str) -> None:
+        allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        origin = url.split("#", maxsplit=1)[0].rstrip("/")
+        self.call("Browser.grantPermissions", {"origin": origin, "permissions": allowed})
+
     def until(
         self, session: str, expression: str, patience_s: float = WAIT_S, told: str = TEXT
     ) -> Any:

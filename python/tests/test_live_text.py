@@ -62,14 +62,7 @@ class Typed(NamedTuple):
         return self.made.evaluate(self.session, expression)
 
     def click(self, button: str) -> None:
-        """By a person's act, which the browser asks for before it shows the clipboard."""
-        box = self.evaluate(
-            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])"
-            f"(document.getElementById('{button}').getBoundingClientRect())"
-        )
-        place = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
-        self.do("dispatchMouseEvent", type="mousePressed", **place)
-        self.do("dispatchMouseEvent", type="mouseReleased", **place)
+        self.made.click(self.session, button)
 
     def key(self, code: str, key: str, **more: Any) -> None:
         for kind in ("keyDown", "keyUp"):
@@ -109,9 +102,7 @@ def typed(
         play(folder / "run", "--no-audio", *words) as playing,
         browser(folder / "profile") as made,
     ):
-        origin = playing.link.split("#")[0].rstrip("/")
-        allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
-        made.call("Browser.grantPermissions", {"origin": origin, "permissions": allowed})
+        made.let_it_use_the_clipboard(playing.link)
         session = made.open(playing.link, LOSSY)
         until_frames(made, session)
         assert eventually((folder / "paper").exists)

@@ -1,10 +1,14 @@
-"""A screen of Wayland, shared by a portal and brought by PipeWire, as Chromium shows it."""
+"""A screen of Wayland, shared by a portal and brought by PipeWire, as Chromium shows it.
+
+Its clipboard is that of wl-copy and wl-paste, programs that are not ours.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,19 +26,21 @@ from witness import of_times
 from gameway import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 HERE = Path(__file__).parent
 PATIENCE_S = 20.0
 NEEDED = {
     "sway": "sway",
     "swaybg": "swaybg",
+    "wl-copy": "wl-clipboard",
     "pipewire": "pipewire",
     "wireplumber": "wireplumber",
     "dbus-run-session": "dbus-daemon",
     str(PORTALS / "xdg-desktop-portal"): "xdg-desktop-portal",
     str(PORTALS / "xdg-desktop-portal-wlr"): "xdg-desktop-portal-wlr",
 }
+TEXT = "Grüße, žluťoučký кот 猫 🎮"
 BLUE, ORANGE = (0x30, 0x60, 0xC0), (0xF0, 0x80, 0x10)
 COLOUR = """(() => {
   const { width, height } = gameway.screen.size.value;
@@ -74,6 +80,33 @@ class Desktop:
         (socket,) = self.runtime.glob("sway-ipc.*.sock")
         subprocess.run(["swaymsg", "-s", str(socket), *words], check=True, capture_output=True)
 
+    def clip(self, *words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(words, env=self.names(), check=False, timeout=PATIENCE_S, **more)
+
+    def names(self) -> dict[str, str]:
+        """The environment of its programs."""
+        own = {"WAYLAND_DISPLAY": "wayland-1", "XDG_RUNTIME_DIR": str(self.runtime)}
+        return os.environ | own
+
+    @contextmanager
+    def copied(self, text: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Let another program have this in the clipboard."""
+        words = ["wl-copy", "--foreground", "--type", "text/plain"]
+        with subprocess.Popen(words, env=self.names(), stdin=subprocess.PIPE) as owner:
+            assert owner.stdin is not None
+            owner.stdin.write(text.encode())
+            owner.stdin.close()
+            assert eventually_is(lambda: self.pasted() == text)
+            try:
+                yield owner
+            finally:
+                owner.kill()
+
+    def pasted(self) -> str:
+        """What other programs paste."""
+        done = self.clip("wl-paste", "--no-newline", stdout=subprocess.PIPE)
+        return done.stdout.decode(errors="replace")
+
     def paint(self, colour: tuple[int, int, int]) -> None:
         self.tell("output", OUTPUT, "bg", named(colour), "solid_color")
 
@@ -110,6 +143,13 @@ def desktop(folder: Path, colour: tuple[int, int, int], *program: str) -> Iterat
                 # The program ends by it, then the desktop, then the bus.
                 os.killpg(process.pid, 15)
                 process.communicate(timeout=PATIENCE_S)
+
+
+def eventually_is(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + PATIENCE_S
+    while not (found := holds()) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
 
 
 def gameway(*words: str) -> list[str]:
@@ -208,3 +248,94 @@ def test_the_doctor_finds_the_portal(tmp_path: Path) -> None:
     (found,) = [one for one in json.loads(said)["checks"] if one["name"] == "Wayland screen"]
     assert found["state"] == "works", found
     assert "asks the user once" in found["found"]
+
+
+class Player:
+    """A page that plays a desktop, whose clipboard it may use."""
+
+    def __init__(self, made: Browser, own: Desktop, url: str) -> None:
+        made.let_it_use_the_clipboard(url)
+        self.made, self.own, self.page = made, own, made.open(f"{url}#{TOKEN}")
+        self.until("!document.getElementById('write').hidden")
+
+    def until(self, expression: str) -> None:
+        with of_times():
+            self.made.until(self.page, expression, PATIENCE_S)
+
+    def has(self, button: str) -> bool:
+        hidden = self.made.evaluate(self.page, f"document.getElementById('{button}').hidden")
+        return not hidden
+
+    def device(self) -> str:
+        """Give what the device has in its own clipboard."""
+        return str(self.made.evaluate(self.page, "navigator.clipboard.readText()"))
+
+    def puts(self, text: str) -> None:
+        self.made.evaluate(self.page, f"navigator.clipboard.writeText({json.dumps(text)})")
+
+    def click(self, button: str) -> None:
+        self.made.click(self.page, button)
+
+    def complains(self, button: str, words: str) -> None:
+        self.click(button)
+        told = "document.getElementById('complaint').textContent"
+        self.until(f"{told}.includes({json.dumps(words)})")
+
+
+@contextmanager
+def player(tmp_path: Path, display: str, *words: str) -> Iterator[tuple[Player, str]]:
+    """Let a page play the desktop of this socket, and give what its host has said."""
+    host = ["env", f"WAYLAND_DISPLAY={display}", *play(*words)]
+    with desktop(tmp_path, BLUE, *host) as own, browser(tmp_path / "profile") as made:
+        found, said = said_until(own.process.stderr, r"(http://\S+)")
+        yield Player(made, own, found[1]), said
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("display", ["wayland-1", "wayland-ext"])
+def test_the_clipboard_goes_both_ways_when_it_is_asked_for(tmp_path: Path, display: str) -> None:
+    with player(tmp_path, display) as (one, said):
+        assert "no clipboard" not in said
+        one.until("!document.getElementById('copy').hidden")
+        one.complains("copy", "the game has copied no text")
+        for text in (TEXT, "zeile\n" * 170_000):
+            one.puts(text)
+            assert one.own.pasted() != text, "nothing goes by itself"
+            one.click("paste")
+            assert eventually_is(lambda text=text: one.own.pasted() == text)
+            with one.own.copied(f"{text}!"):
+                # What is marked with the mouse is another thing.
+                one.own.clip("wl-copy", "--primary", "marked")
+                time.sleep(0.3)
+                assert one.device() == text, "nothing goes by itself"
+                one.click("copy")
+                assert eventually_is(lambda text=text: one.device() == f"{text}!")
+
+
+@pytest.mark.timed
+def test_why_there_is_no_text_is_said(tmp_path: Path) -> None:
+    with player(tmp_path, "wayland-1") as (one, _):
+        one.until("!document.getElementById('copy').hidden")
+        with one.own.copied("a" * (1 << 20) + "b"):
+            one.complains("copy", "1 MiB")
+        with one.own.copied("nobody gets this") as owner:
+            owner.send_signal(signal.SIGSTOP)
+            one.complains("copy", "does not give it")
+        with one.own.copied("as ever"):
+            one.click("copy")
+            assert eventually_is(lambda: one.device() == "as ever")
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("option", [True, False], ids=["the option", "a compositor that has it"])
+def test_without_it_there_is_no_clipboard(tmp_path: Path, option: bool) -> None:
+    display, words = ("wayland-1", ["--no-clipboard"]) if option else ("wayland-none", [])
+    with player(tmp_path, display, *words) as (one, said):
+        if not option:
+            assert "note: no clipboard: the desktop's clipboard: the compositor offers no" in said
+            assert "to mend it, play on a desktop whose compositor offers it" in said
+        time.sleep(0.5)
+        assert not one.has("copy")
+        assert not one.has("paste")
+        with one.own.copied("of the game"):
+            assert one.device() == ""

@@ -1,7 +1,9 @@
 """A desktop of Wayland without a monitor, and a program in it, in a session bus of its own.
 
 Called with a folder, the colour of the background and the program. The compositor is sway, its one
-output HEADLESS-1; the portal shares it without a question. All ends with the program.
+output HEADLESS-1; the portal shares it without a question. All ends with the program. Beside the
+compositor's own socket there are `wayland-ext` and `wayland-none`, of compositors that call data
+control by its standard's name, or have none.
 """
 
 import os
@@ -25,6 +27,9 @@ BUFFER, CARD = 0, 5
 HEADER, PIXELS = struct.Struct("=IHH"), struct.Struct("=IIII")
 FORMATS = {0: 0x34325241, 1: 0x34325258}
 """Of a card, by those of shared memory: AR24, XR24."""
+WLR, EXT, NONE = (b"zwlr_data_control_manager_v1", 2), (b"ext_data_control_manager_v1", 1), (b"", 1)
+"""Names of data control with their versions: what is said by them is the same."""
+Change = Callable[[bytes], bytes]
 
 
 def wait(is_there: Callable[[], object], what: str) -> None:
@@ -59,6 +64,27 @@ def with_card(said: bytes) -> bytes:
     return made
 
 
+def written(name: bytes, version: int) -> bytes:
+    """Give an interface as the registry and who binds it name it."""
+    text = name + bytes(4 - len(name) % 4)
+    return struct.pack("=I", len(name) + 1) + text + struct.pack("=I", version)
+
+
+def renamed(former: tuple[bytes, int], new: tuple[bytes, int]) -> Change:
+    """Let an interface have another name, in whole messages."""
+
+    def change(said: bytes) -> bytes:
+        made, at = b"", 0
+        while at < len(said):
+            number, kind, size = HEADER.unpack_from(said, at)
+            body = said[at + HEADER.size : at + size].replace(written(*former), written(*new))
+            made += HEADER.pack(number, kind, HEADER.size + len(body)) + body
+            at += size
+        return made
+
+    return change
+
+
 def whole(said: bytes) -> int:
     """How many bytes of it are whole messages."""
     at = 0
@@ -70,32 +96,37 @@ def whole(said: bytes) -> int:
     return at
 
 
-def relay(client: socket.socket, server: socket.socket) -> None:
+def as_it_is(said: bytes) -> bytes:
+    return said
+
+
+def relay(
+    client: socket.socket, server: socket.socket, of_client: Change, of_server: Change
+) -> None:
     """Carry a connection to the compositor."""
-    kept = b""
+    ways = {client: (server, of_client), server: (client, of_server)}
+    kept: dict[socket.socket, tuple[bytes, list[int]]] = {client: (b"", []), server: (b"", [])}
     with client, server:
         while True:
             for end in select.select([client, server], [], [])[0]:
                 said, files, _, _ = socket.recv_fds(end, 1 << 16, 64)
                 if not said:
                     return
-                to = server
-                if end is server:
-                    to, said = client, kept + said
-                    said, kept = said[: whole(said)], said[whole(said) :]
-                    said = with_card(said)
-                sent = socket.send_fds(to, [said], files) if said else 0
+                to, change = ways[end]
+                said, files = kept[end][0] + said, kept[end][1] + files
+                size = whole(said)
+                kept[end] = (said[size:], [] if size else files)
+                if not size:
+                    continue
+                said = change(said[:size])
+                sent = socket.send_fds(to, [said], files)
                 to.sendall(said[sent:])
                 for file in files:
                     os.close(file)
 
 
-def stand_before(compositor: Path, own: Path) -> None:
-    """Stand in front of a compositor without a graphics card, for xdg-desktop-portal-wlr.
-
-    That of version 0.7 wants to hear of one before it shares a screen (its issue 289), though the
-    pictures come in shared memory to who asks for no others.
-    """
+def stand_before(compositor: Path, own: Path, of_client: Change, of_server: Change) -> None:
+    """Stand in front of a compositor, and change what is said."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(own))
     listening.listen()
@@ -105,7 +136,8 @@ def stand_before(compositor: Path, own: Path) -> None:
             client, _ = listening.accept()
             server = socket.socket(socket.AF_UNIX)
             server.connect(str(compositor))
-            threading.Thread(target=relay, args=(client, server), daemon=True).start()
+            ends = (client, server, of_client, of_server)
+            threading.Thread(target=relay, args=ends, daemon=True).start()
 
     threading.Thread(target=serve, daemon=True).start()
 
@@ -139,7 +171,13 @@ def main() -> int:
         start("sway", "-c", str(runtime / "sway.conf"))
         wait(lambda: [*runtime.glob("wayland-?")], "compositor: see sway.log")
         os.environ["WAYLAND_DISPLAY"] = next(runtime.glob("wayland-?")).name
-        stand_before(runtime / os.environ["WAYLAND_DISPLAY"], runtime / "wayland-card")
+        compositor = runtime / os.environ["WAYLAND_DISPLAY"]
+        # xdg-desktop-portal-wlr 0.7 wants to hear of a graphics card before it shares a screen (its
+        # issue 289), though the pictures come in shared memory to who asks for no others.
+        stand_before(compositor, runtime / "wayland-card", as_it_is, with_card)
+        ext = (renamed(EXT, WLR), renamed(WLR, EXT))
+        stand_before(compositor, runtime / "wayland-ext", *ext)
+        stand_before(compositor, runtime / "wayland-none", as_it_is, renamed(WLR, NONE))
         start("pipewire")
         wait((runtime / "pipewire-0").exists, "PipeWire: see pipewire.log")
         start("wireplumber")

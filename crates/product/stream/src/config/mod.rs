@@ -215,7 +215,8 @@ impl HostConfig {
     /// Whether there is a clipboard for who plays: a screen has one.
     #[must_use]
     pub(crate) fn shares_clipboard(&self) -> bool {
-        self.clipboard && self.input && matches!(self.source, SourceConfig::X11 { .. })
+        let is_screen = matches!(self.source, SourceConfig::X11 { .. } | SourceConfig::Portal);
+        self.clipboard && self.input && is_screen
     }
 
     /// The ladder of a stream, if it has one.

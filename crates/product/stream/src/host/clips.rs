@@ -3,6 +3,8 @@
 use crate::host::notes::tell;
 use crate::host::session::{ClipboardRequest, Session};
 use crate::{HostConfig, SourceConfig};
+#[cfg(feature = "wayland")]
+use gameway_desktop::WaylandClipboard;
 use gameway_desktop::{Clipboard, DesktopError, X11Clipboard};
 use gameway_input::clipboard::Outcome;
 use gameway_units::Instant;
@@ -18,6 +20,11 @@ impl Clips {
             return Self(None);
         }
         Self(clipboard(config).map_err(|error| no_more(&error)).ok().flatten())
+    }
+
+    /// Whether there is one to offer.
+    pub(super) fn are_there(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Does what this session wants, and answers programs.
@@ -62,6 +69,8 @@ fn clipboard(config: &HostConfig) -> Result<Option<Box<dyn Clipboard>>, DesktopE
             let authority = config.surroundings.authority.as_deref();
             Some(Box::new(X11Clipboard::connect(display.as_deref(), authority)?))
         }
+        #[cfg(feature = "wayland")]
+        SourceConfig::Portal => Some(Box::new(WaylandClipboard::connect(None)?)),
         _ => None,
     })
 }

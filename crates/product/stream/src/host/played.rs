@@ -35,7 +35,10 @@ pub(super) enum Played {
     Screen(Box<Injector>, Box<Shapes>, Box<Pads>, Box<Clips>),
     /// A desktop's own screen, into which nothing but devices leads.
     #[cfg(feature = "wayland")]
-    Devices(Box<InputDevices>, Box<Pads>),
+    Devices(Box<InputDevices>, Box<Pads>, Box<Clips>),
+    /// A desktop's own screen, of which there are no devices: its clipboard alone.
+    #[cfg(feature = "wayland")]
+    Clipboard(Box<Clips>),
     /// A screen with the test card.
     #[cfg(feature = "x11")]
     Card(Box<Injector>, Answers, Clock),
@@ -50,7 +53,7 @@ impl Played {
         match &config.source {
             SourceConfig::Scene => Ok(Self::Scene(HandOfPlayer::default())),
             SourceConfig::X11 { display } => screen(config, display.as_deref(), clock),
-            SourceConfig::Portal => Ok(devices()),
+            SourceConfig::Portal => Ok(devices(config)),
             SourceConfig::File { .. } => Err(refuse(
                 "input",
                 "a video cannot be played with; choose another source".to_owned(),
@@ -63,7 +66,7 @@ impl Played {
         self.watch(session);
         let mut is_answered = self.apply(now, session).unwrap_or_else(|why| {
             tell("no more input", &why);
-            *self = Self::Nothing;
+            *self = std::mem::replace(self, Self::Nothing).without_input();
             false
         });
         while let Some(action) = session.poll_gamepad() {
@@ -77,11 +80,20 @@ impl Played {
         session.set_missing(self.missing());
     }
 
+    /// What is left when nothing can be pressed any more. A screen's server that is gone has taken its clipboard with it.
+    fn without_input(self) -> Self {
+        match self {
+            #[cfg(feature = "wayland")]
+            Self::Devices(_, _, clips) => Self::Clipboard(clips),
+            _ => Self::Nothing,
+        }
+    }
+
     /// Does the last that the player of this session has done: nothing of it waits, so that all that is held goes up.
     pub(super) fn end(&mut self, now: Instant, session: &mut Session) {
         self.take(now, session);
         #[cfg(feature = "wayland")]
-        if let Self::Devices(devices, _) = self {
+        if let Self::Devices(devices, ..) = self {
             let mut left = std::iter::from_fn(|| session.poll_action());
             // Devices that take nothing any more hold nothing either.
             let _ = left.try_for_each(|action| devices.apply(now, action));
@@ -95,7 +107,9 @@ impl Played {
             #[cfg(feature = "x11")]
             Self::Screen(_, _, pads, _) => pads.apply(action),
             #[cfg(feature = "wayland")]
-            Self::Devices(_, pads) => pads.apply(action),
+            Self::Devices(_, pads, _) => pads.apply(action),
+            #[cfg(feature = "wayland")]
+            Self::Clipboard(_) => {}
             #[cfg(feature = "x11")]
             Self::Card(..) => {}
         }
@@ -107,42 +121,70 @@ impl Played {
             Self::Nothing => Missing::Use,
             #[cfg(feature = "x11")]
             Self::Card(..) => Missing::Use,
+            #[cfg(feature = "wayland")]
+            Self::Clipboard(_) => Missing::Use,
             Self::Scene(_) => Missing::Nothing,
             #[cfg(feature = "x11")]
             Self::Screen(_, _, pads, _) => pads.missing(),
             #[cfg(feature = "wayland")]
-            Self::Devices(_, pads) => pads.missing(),
+            Self::Devices(_, pads, _) => pads.missing(),
         }
     }
 
     /// Readable when programs ask something of a gamepad or of the clipboard.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         #[cfg(feature = "x11")]
-        let (pads, clips) = match self {
-            Self::Screen(_, _, pads, clips) => (Some(&**pads), clips.descriptor()),
+        let pads = match self {
+            Self::Screen(_, _, pads, _) => Some(&**pads),
             #[cfg(feature = "wayland")]
-            Self::Devices(_, pads) => (Some(&**pads), None),
-            _ => (None, None),
+            Self::Devices(_, pads, _) => Some(&**pads),
+            _ => None,
         };
         #[cfg(feature = "x11")]
-        return pads.into_iter().flat_map(Pads::descriptors).chain(clips);
+        return pads
+            .into_iter()
+            .flat_map(Pads::descriptors)
+            .chain(self.clips().and_then(Clips::descriptor));
         #[cfg(not(feature = "x11"))]
         std::iter::empty()
+    }
+
+    #[cfg(feature = "x11")]
+    fn clips(&self) -> Option<&Clips> {
+        match self {
+            Self::Screen(_, _, _, clips) => Some(clips),
+            #[cfg(feature = "wayland")]
+            Self::Devices(_, _, clips) | Self::Clipboard(clips) => Some(clips),
+            _ => None,
+        }
+    }
+
+    /// Whether there is a clipboard for who plays.
+    pub(super) fn has_clipboard(&self) -> bool {
+        #[cfg(feature = "x11")]
+        return self.clips().is_some_and(Clips::are_there);
+        #[cfg(not(feature = "x11"))]
+        false
     }
 
     /// When [`Self::show`] or [`Self::serve_alone`] is due though nothing is readable, or [`Self::take`] for what waits in
     /// the session of the player.
     pub(super) fn next_deadline(&self, session: Option<&Session>) -> Option<Instant> {
-        match self {
-            #[cfg(feature = "x11")]
-            Self::Screen(_, _, _, clips) => clips.next_deadline(),
+        #[cfg(feature = "x11")]
+        let clips = self.clips().and_then(Clips::next_deadline);
+        #[cfg(not(feature = "x11"))]
+        let clips = None;
+        let devices = match self {
             #[cfg(feature = "wayland")]
-            Self::Devices(devices, _) => session?.peek_action().map(|next| devices.ready_at(next)),
+            Self::Devices(devices, ..) => {
+                session.and_then(Session::peek_action).map(|next| devices.ready_at(next))
+            }
             _ => {
                 let _ = session;
                 None
             }
-        }
+        };
+        Instant::first_of([clips, devices])
     }
 
     /// Notes when the test card is given what it has to answer, and when it has answered.
@@ -165,6 +207,8 @@ impl Played {
         match self {
             #[cfg(feature = "x11")]
             Self::Screen(_, _, _, clips) => clips.serve_alone(now),
+            #[cfg(feature = "wayland")]
+            Self::Devices(_, _, clips) | Self::Clipboard(clips) => clips.serve_alone(now),
             _ => {
                 let _ = now;
             }
@@ -182,7 +226,12 @@ impl Played {
                 clips.serve(now, session);
             }
             #[cfg(feature = "wayland")]
-            Self::Devices(_, pads) => pads.feel(now, session),
+            Self::Devices(_, pads, clips) => {
+                pads.feel(now, session);
+                clips.serve(now, session);
+            }
+            #[cfg(feature = "wayland")]
+            Self::Clipboard(clips) => clips.serve(now, session),
             _ => {
                 let _ = (now, session);
             }
@@ -193,6 +242,11 @@ impl Played {
     fn apply(&mut self, now: Instant, session: &mut Session) -> Result<bool, String> {
         let actions = std::iter::from_fn(|| session.poll_action());
         match self {
+            #[cfg(feature = "wayland")]
+            Self::Clipboard(_) => {
+                actions.for_each(drop);
+                Ok(false)
+            }
             Self::Nothing => {
                 // Only what is played by devices or on a screen takes its time.
                 let _ = now;
@@ -205,7 +259,7 @@ impl Played {
                 is_answered | is_answer
             })),
             #[cfg(feature = "wayland")]
-            Self::Devices(devices, _) => {
+            Self::Devices(devices, ..) => {
                 // What has to wait keeps those behind it in the session.
                 let is_ready = |devices: &InputDevices, session: &Session| {
                     session.peek_action().is_some_and(|next| devices.ready_at(next) <= now)
@@ -258,19 +312,20 @@ fn screen(config: &HostConfig, display: Option<&str>, clock: Clock) -> Result<Pl
 
 /// One can watch where there can be no devices.
 #[cfg(feature = "wayland")]
-fn devices() -> Played {
+fn devices(config: &HostConfig) -> Played {
+    let clips = Box::new(Clips::open(config));
     match InputDevices::make() {
-        Ok(devices) => Played::Devices(Box::new(devices), Box::default()),
+        Ok(devices) => Played::Devices(Box::new(devices), Box::default(), clips),
         Err(missing) => {
             tell("no input, one can watch", &format!("{missing}; to mend it, {}", missing.mend));
-            Played::Nothing
+            Played::Clipboard(clips)
         }
     }
 }
 
 /// This build captures no such screen, which its source says.
 #[cfg(not(feature = "wayland"))]
-fn devices() -> Played {
+fn devices(_config: &HostConfig) -> Played {
     Played::Nothing
 }
 

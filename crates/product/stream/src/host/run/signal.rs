@@ -120,10 +120,12 @@ impl Host {
                 let terms = terms(&self.config, &self.controllers, number, self.sound.is_there());
                 Ok((peer, answer, terms.map_err(|error| error.to_string())?))
             });
-        let (peer, answer, terms) = match made {
+        let (peer, answer, mut terms) = match made {
             Ok(made) => made,
             Err(why) => return reply.refuse(400, why),
         };
+        // What a screen has not is not offered.
+        terms.clipboard &= self.played.has_clipboard();
         if watches {
             let session = Session::new(number, peer, terms.without_input());
             self.watching.expect(Stay { name, from, device, session });
