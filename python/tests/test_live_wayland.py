@@ -96,7 +96,7 @@ class Desktop:
             assert owner.stdin is not None
             owner.stdin.write(text.encode())
             owner.stdin.close()
-            assert eventually_is(lambda: self.pasted() == text)
+            assert becomes(self.pasted, text)
             try:
                 yield owner
             finally:
@@ -145,9 +145,9 @@ def desktop(folder: Path, colour: tuple[int, int, int], *program: str) -> Iterat
                 process.communicate(timeout=PATIENCE_S)
 
 
-def eventually_is(holds: Callable[[], bool]) -> bool:
+def becomes(given: Callable[[], str], text: str) -> bool:
     until = time.monotonic() + PATIENCE_S
-    while not (found := holds()) and time.monotonic() < until:
+    while not (found := given() == text) and time.monotonic() < until:
         time.sleep(0.1)
     return found
 
@@ -302,14 +302,14 @@ def test_the_clipboard_goes_both_ways_when_it_is_asked_for(tmp_path: Path, displ
             one.puts(text)
             assert one.own.pasted() != text, "nothing goes by itself"
             one.click("paste")
-            assert eventually_is(lambda text=text: one.own.pasted() == text)
+            assert becomes(one.own.pasted, text)
             with one.own.copied(f"{text}!"):
                 # What is marked with the mouse is another thing.
                 one.own.clip("wl-copy", "--primary", "marked")
                 time.sleep(0.3)
                 assert one.device() == text, "nothing goes by itself"
                 one.click("copy")
-                assert eventually_is(lambda text=text: one.device() == f"{text}!")
+                assert becomes(one.device, f"{text}!")
 
 
 @pytest.mark.timed
@@ -323,7 +323,7 @@ def test_why_there_is_no_text_is_said(tmp_path: Path) -> None:
             one.complains("copy", "does not give it")
         with one.own.copied("as ever"):
             one.click("copy")
-            assert eventually_is(lambda: one.device() == "as ever")
+            assert becomes(one.device, "as ever")
 
 
 @pytest.mark.timed

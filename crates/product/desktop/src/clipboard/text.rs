@@ -13,10 +13,10 @@ use gameway_units::{Duration, Instant};
 use std::sync::Arc;
 
 /// How many programs may take at a time.
-pub(super) const MAX_TAKERS: usize = 8;
-const GIVER_PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const MAX_RECEIVERS: usize = 8;
+const SENDER_PATIENCE: Duration = Duration::from_secs(2);
 const WHOLE_PATIENCE: Duration = Duration::from_secs(10);
-const TAKER_PATIENCE: Duration = Duration::from_secs(5);
+const RECEIVER_PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 enum Phase {
@@ -85,9 +85,9 @@ impl Incoming {
     /// When nobody is waited for any longer.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         match self.0 {
-            Phase::Asked(since) => Some(since.saturating_add(GIVER_PATIENCE)),
+            Phase::Asked(since) => Some(since.saturating_add(SENDER_PATIENCE)),
             Phase::Pieces { since, newest, .. } => Some(
-                newest.saturating_add(GIVER_PATIENCE).min(since.saturating_add(WHOLE_PATIENCE)),
+                newest.saturating_add(SENDER_PATIENCE).min(since.saturating_add(WHOLE_PATIENCE)),
             ),
             Phase::Idle | Phase::Done(_) => None,
         }
@@ -135,7 +135,7 @@ impl Outgoing {
 
     /// From when on nobody is waited for who takes nothing of it.
     pub(super) fn deadline(&self) -> Instant {
-        self.last.saturating_add(TAKER_PATIENCE)
+        self.last.saturating_add(RECEIVER_PATIENCE)
     }
 }
 

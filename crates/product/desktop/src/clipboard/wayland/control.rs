@@ -15,7 +15,7 @@
 //! | types by their usual names alone, [`TYPES`] | toolkits and Xwayland have these; of others an offer may have any number, and none is kept |
 //! | programs that want the text at once, and are looked at: as many as may take | who asks more often keeps no more descriptors of ours |
 
-use crate::clipboard::text::MAX_TAKERS;
+use crate::clipboard::text::MAX_RECEIVERS;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,7 +81,7 @@ impl Best {
 
 /// A program that pastes what is ours.
 #[derive(Debug)]
-pub(super) struct Taker {
+pub(super) struct Receiver {
     pub(super) text: Arc<str>,
     pub(super) pipe: OwnedFd,
 }
@@ -100,7 +100,7 @@ pub(super) struct Control {
     /// Ours, until another program copies.
     own: Option<Source>,
     /// Whom nobody has looked at.
-    takers: Vec<Taker>,
+    receivers: Vec<Receiver>,
     /// The question that it has answered last, and so all that was said before.
     answered: u32,
     is_finished: bool,
@@ -163,8 +163,8 @@ impl Control {
     }
 
     /// Programs that paste, each once.
-    pub(super) fn take_takers(&mut self) -> Vec<Taker> {
-        std::mem::take(&mut self.takers)
+    pub(super) fn take_receivers(&mut self) -> Vec<Receiver> {
+        std::mem::take(&mut self.receivers)
     }
 
     /// Whether it has answered this question, and heard all that was said before.
@@ -185,8 +185,8 @@ impl Control {
 
     fn on_send(&mut self, name: &str, pipe: OwnedFd, text: &Arc<str>) {
         // Who is refused finds the end of its pipe.
-        if TYPES.contains(&name) && self.takers.len() < MAX_TAKERS {
-            self.takers.push(Taker { text: Arc::clone(text), pipe });
+        if TYPES.contains(&name) && self.receivers.len() < MAX_RECEIVERS {
+            self.receivers.push(Receiver { text: Arc::clone(text), pipe });
         }
     }
 
@@ -321,7 +321,7 @@ mod tests {
         let mut send = |name: &str| {
             let (_, pipe) = rustix::pipe::pipe().expect("a pipe");
             control.on_send(name, pipe, &text);
-            control.takers.len()
+            control.receivers.len()
         };
         assert_eq!(send("image/png"), 0);
         for taken in 1..=8 {

@@ -19,7 +19,7 @@ mod pipes;
 
 use crate::DesktopError;
 use crate::clipboard::Clipboard;
-use crate::clipboard::text::{Incoming, MAX_TAKERS, Outgoing};
+use crate::clipboard::text::{Incoming, MAX_RECEIVERS, Outgoing};
 use control::Control;
 use gameway_input::clipboard::Outcome;
 use gameway_runtime::clock::{self, Clock};
@@ -141,11 +141,11 @@ impl WaylandClipboard {
         if let Some(inlet) = &mut self.inlet {
             inlet.read(now, &mut self.incoming);
         }
-        for taker in self.control.take_takers() {
-            let outgoing = Outgoing::new(taker.text, now);
-            if self.outlets.len() < MAX_TAKERS {
+        for receiver in self.control.take_receivers() {
+            let outgoing = Outgoing::new(receiver.text, now);
+            if self.outlets.len() < MAX_RECEIVERS {
                 // Who gives no pipe gets nothing.
-                self.outlets.extend(Outlet::open(&self.watch, taker.pipe, outgoing));
+                self.outlets.extend(Outlet::open(&self.watch, receiver.pipe, outgoing));
             }
         }
         self.outlets.retain_mut(|outlet| outlet.write(now));

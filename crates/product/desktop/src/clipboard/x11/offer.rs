@@ -8,7 +8,7 @@
 //! | a piece | 64 KiB | a quarter of the largest request (X Window System Protocol, section 1) |
 
 use super::Screen;
-use crate::clipboard::text::{MAX_TAKERS, Outgoing};
+use crate::clipboard::text::{MAX_RECEIVERS, Outgoing};
 use gameway_units::Instant;
 use std::error::Error;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl Offer {
             return Ok(false);
         } else if text.len() <= PIECE {
             connection.change_property8(mode, requestor, property, target, text.as_bytes())?;
-        } else if self.transfers.len() == MAX_TAKERS {
+        } else if self.transfers.len() == MAX_RECEIVERS {
             return Ok(false);
         } else {
             let wanted = ChangeWindowAttributesAux::new().event_mask(EventMask::PROPERTY_CHANGE);
