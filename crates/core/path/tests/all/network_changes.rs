@@ -105,6 +105,17 @@ fn run(network: &mut Network<Packet>, told: &mut Told) {
     }
 }
 
+/// What becomes of a packet each way: 0 to the client, 1 to the server.
+fn one_each_way(network: &mut Network<Packet>) -> Told {
+    let mut told = Told::default();
+    for returning in [false, true] {
+        let packet = Packet::new(0, u64::from(returning), 1500).with_direction(returning);
+        network.send(millis(0), packet, &mut told);
+    }
+    run(network, &mut told);
+    told
+}
+
 #[test]
 fn a_bottleneck_that_becomes_another_tells_what_it_drops_and_is_due_by_its_new_link() {
     let mut network = network(vec![wired()]);
@@ -189,13 +200,7 @@ fn what_happens_behind_the_bottlenecks_is_changed_one_way_at_a_time() {
     for lossy in Direction::ALL {
         let mut network = network(vec![wired()]);
         network.impairments(lossy).loss = Some(Loss::new(all, random()));
-        let mut told = Told::default();
-        for returning in [false, true] {
-            let number = u64::from(returning);
-            let packet = Packet::new(0, number, 1500).with_direction(returning);
-            network.send(millis(0), packet, &mut told);
-        }
-        run(&mut network, &mut told);
+        let told = one_each_way(&mut network);
         let lost = lossy.index() as u64;
         assert_eq!(told.lost, [lost]);
         assert_eq!(told.arrivals.iter().map(|one| one.0).collect::<Vec<_>>(), [1 - lost]);
@@ -207,13 +212,7 @@ fn the_propagation_of_one_way_is_changed_for_what_sets_out_then() {
     for changed in [false, true] {
         let mut network = network(vec![wired(), wired()]);
         network.line(0, changed).set_delay(Duration::from_millis(30));
-        let mut told = Told::default();
-        for returning in [false, true] {
-            let number = u64::from(returning);
-            let packet = Packet::new(0, number, 1500).with_direction(returning);
-            network.send(millis(0), packet, &mut told);
-        }
-        run(&mut network, &mut told);
+        let mut told = one_each_way(&mut network);
         told.arrivals.sort_unstable();
         // 1 ms on the wire, and 10 ms or 30 ms behind it.
         let arrives = |number: u64| millis(if (number == 1) == changed { 31 } else { 11 });

@@ -1,13 +1,13 @@
 //! The clipboard with a program that is not ours: xclip.
 
-use crate::support::{Folder, comes_true, installed};
+use crate::support::{Folder, Running, comes_true, installed};
 use gameway_desktop::{Clipboard as _, Screen, X11Clipboard, connect};
 use gameway_input::clipboard::{MAX_TEXT, Outcome};
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_units::{Duration, Instant};
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, Window, WindowClass};
 
@@ -18,16 +18,6 @@ struct Scene {
     clock: Clock,
     screen: Screen,
     folder: Folder,
-}
-
-/// Ends with its scene.
-struct Owner(Child);
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 impl Scene {
@@ -58,10 +48,10 @@ impl Scene {
     }
 
     /// Another program copies this.
-    fn copied(&self, text: &[u8]) -> Owner {
+    fn copied(&self, text: &[u8]) -> Running {
         let mut child = self.xclip(&["-i", "-quiet"]).spawn().expect("xclip");
         child.stdin.take().expect("its input").write_all(text).expect("xclip");
-        let owner = Owner(child);
+        let owner = Running(child);
         assert!(comes_true(|| self.owner() != x11rb::NONE));
         owner
     }
@@ -79,7 +69,7 @@ impl Scene {
     fn pasted(&mut self) -> Vec<u8> {
         let place = self.folder.path().join("pasted");
         let file = File::create(&place).expect("a file");
-        let mut child = Owner(self.xclip(&["-o"]).stdout(file).spawn().expect("xclip"));
+        let mut child = Running(self.xclip(&["-o"]).stdout(file).spawn().expect("xclip"));
         assert!(comes_true(|| {
             assert_eq!(self.clipboard.poll(self.clock.now()), Ok(None));
             child.0.try_wait().expect("xclip").is_some()

@@ -4,6 +4,7 @@ use gameway_desktop::DesktopError;
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_units::Duration;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A folder of a test's own, removed at its end.
@@ -34,6 +35,16 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A program that ends with its scene.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -1,6 +1,6 @@
 //! The clipboard of a Wayland desktop with programs that are not ours: sway, wl-copy and wl-paste.
 
-use crate::support::{Folder, comes_true};
+use crate::support::{Folder, Running, comes_true};
 use gameway_desktop::{Clipboard as _, DesktopError, WaylandClipboard};
 use gameway_input::clipboard::{MAX_TEXT, Outcome};
 use gameway_runtime::clock::{Clock, sleep, wait};
@@ -11,20 +11,10 @@ use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const TEXT: &str = "Grüße, žluťoučký кот 猫 🎮\nzwei\n";
-
-/// Ends with its scene.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// A desktop without a monitor.
 struct Scene {
