@@ -60,6 +60,7 @@ def place() -> Iterator[Home]:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_what_fills_the_providers_queue_does_so_no_more(place: Home) -> None:
     seconds = 9
     with place.download(seconds, *FLOWS):
