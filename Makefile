@@ -211,16 +211,15 @@ beside-timed:
 # The same cases each time, so that a failure comes from a change; `make properties` looks for new ones. What tests start is told
 # nothing of this make.
 CASES = MAKEFLAGS= PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python
-# With the documentation's examples left out; fuzz targets, which are programs too, say that they are no tests.
-PROGRAMS := --tests
-RUN_TESTS = --config 'target."cfg(all())".runner = ["$(CURDIR)/tools/of-crates", "$(1)"]'
+# The documentation's examples are no programs of tests; nor are fuzz targets, which `--bins` would run.
+RUN_TESTS = --tests --config 'target."cfg(all())".runner = ["$(CURDIR)/tools/of-crates", "$(1)"]'
 COMPUTING := crates/core crates/lab/sim
 
 core-test: $(STAMPS)/live ## the tests in Rust of what only computes: of the core and of the simulator
-	$(CASES) $(RUST_TEST) $(PROGRAMS) $(call RUN_TESTS,$(COMPUTING))
+	$(CASES) $(RUST_TEST) $(call RUN_TESTS,$(COMPUTING))
 
 product-test: $(STAMPS)/live $(STAMPS)/test-tools ## the other tests in Rust, and the examples in the documentation of all crates
-	$(CASES) $(RUST_TEST) $(PROGRAMS) $(call RUN_TESTS,not $(COMPUTING))
+	$(CASES) $(RUST_TEST) $(call RUN_TESTS,not $(COMPUTING))
 	$(CASES) $(RUST_TEST) --doc
 
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, free_address
 from said_fixture import said_until
+from test_play import eventually as comes_true
 from wayland_desktop import OUTPUT, PORTALS
 from witness import of_times
 
@@ -146,10 +147,7 @@ def desktop(folder: Path, colour: tuple[int, int, int], *program: str) -> Iterat
 
 
 def becomes(given: Callable[[], str], text: str) -> bool:
-    until = time.monotonic() + PATIENCE_S
-    while not (found := given() == text) and time.monotonic() < until:
-        time.sleep(0.1)
-    return found
+    return comes_true(lambda: given() == text)
 
 
 def gameway(*words: str) -> list[str]:

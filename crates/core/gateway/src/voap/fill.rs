@@ -1,12 +1,11 @@
 //! Step "fill": windows change by what fits, at once, and not again before that is seen; newcomers get what is free.
 //!
 //! Model: `C` is what the link carried while packets waited ([`Full`]). Above beta all windows together give up
-//! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha the cut has had its
-//! effect, and they grow together by `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of
-//! others do not give away, times beta and its RTT. Of a flow that begins while the link is full no RTT is known yet: beta alone
-//! counts. A queue that stood for ten seconds is emptied once, so that what is taken for
-//! the path without a queue stays that. A cut that takes rate and leaves the wait shows that what is measured is no queue of
-//! these flows ([`Trial`]).
+//! `C (wait - beta)`; then they wait two of the longest RTTs, and as long as the queue drains. Below alpha the cut has had its effect,
+//! and they grow together by `C (beta - wait)`; then they wait one RTT. A newcomer's window is what of `C` the windows of
+//! others do not give away, times beta and its RTT. Of a flow that begins while the link is full no RTT is known yet: beta
+//! alone counts. A queue that stood for ten seconds is emptied once, so that what is taken for the path without a queue stays
+//! that. A cut that takes rate and leaves the wait shows that what is measured is no queue of these flows ([`Trial`]).
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|

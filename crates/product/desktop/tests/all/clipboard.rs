@@ -1,11 +1,10 @@
 //! The clipboard with a program that is not ours: xclip.
 
-use crate::support::{Folder, Running, comes_true, installed};
+use crate::support::{Folder, Running, comes_true, installed, said};
 use gameway_desktop::{Clipboard as _, Screen, X11Clipboard, connect};
 use gameway_input::clipboard::{MAX_TEXT, Outcome};
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_units::{Duration, Instant};
-use std::fs::{self, File};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use x11rb::connection::Connection as _;
@@ -65,16 +64,11 @@ impl Scene {
         asked.reply().expect("an answer").owner
     }
 
-    /// What another program pastes; ours answers meanwhile. It goes by a file, which has room for all of it.
+    /// What another program pastes; ours answers meanwhile.
     fn pasted(&mut self) -> Vec<u8> {
-        let place = self.folder.path().join("pasted");
-        let file = File::create(&place).expect("a file");
-        let mut child = Running(self.xclip(&["-o"]).stdout(file).spawn().expect("xclip"));
-        assert!(comes_true(|| {
+        said(&mut self.xclip(&["-o"]), self.folder.path(), || {
             assert_eq!(self.clipboard.poll(self.clock.now()), Ok(None));
-            child.0.try_wait().expect("xclip").is_some()
-        }));
-        fs::read(place).expect("what was pasted")
+        })
     }
 
     /// What is read when it is asked for.

@@ -3,8 +3,9 @@
 use gameway_desktop::DesktopError;
 use gameway_runtime::clock::{Clock, sleep};
 use gameway_units::Duration;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A folder of a test's own, removed at its end.
@@ -16,7 +17,7 @@ impl Folder {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("gameway-desktop-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).expect("a new folder");
+        fs::create_dir(&path).expect("a new folder");
         Self(path)
     }
 
@@ -34,7 +35,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -46,6 +47,18 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// What a program says until it ends, while something is done again and again. It goes by a file, which has room for all of it.
+pub fn said(program: &mut Command, folder: &Path, mut meanwhile: impl FnMut()) -> Vec<u8> {
+    let place = folder.join("said-by-a-program");
+    let file = File::create(&place).expect("a file");
+    let mut running = Running(program.stdout(file).spawn().expect("a program"));
+    assert!(comes_true(|| {
+        meanwhile();
+        running.0.try_wait().expect("a program").is_some()
+    }));
+    fs::read(place).expect("what was said")
 }
 
 /// What was started; none, with a message, where its program is not installed.
@@ -76,7 +89,7 @@ pub fn comes_true(mut what: impl FnMut() -> bool) -> bool {
 pub fn number_in(file: &Path) -> u32 {
     let mut number = None;
     let read = || {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let text = fs::read_to_string(file).unwrap_or_default();
         number = text.ends_with('\n').then(|| text.trim().parse().expect("a number"));
         number.is_some()
     };
@@ -86,7 +99,7 @@ pub fn number_in(file: &Path) -> u32 {
 
 /// Whether a process runs; a zombie does not.
 pub fn runs(number: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|fields| fields.split_whitespace().next());
     state.is_some_and(|state| state != "Z" && state != "X")
 }

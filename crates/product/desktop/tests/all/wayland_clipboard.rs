@@ -1,6 +1,6 @@
 //! The clipboard of a Wayland desktop with programs that are not ours: sway, wl-copy and wl-paste.
 
-use crate::support::{Folder, Running, comes_true};
+use crate::support::{Folder, Running, comes_true, said};
 use gameway_desktop::{Clipboard as _, DesktopError, WaylandClipboard};
 use gameway_input::clipboard::{MAX_TEXT, Outcome};
 use gameway_runtime::clock::{Clock, sleep, wait};
@@ -94,17 +94,11 @@ impl Scene {
         String::from_utf8(found.stdout).expect("names")
     }
 
-    /// What another program pastes; ours answers meanwhile. It goes by a file, which has room for all of it.
+    /// What another program pastes; ours answers meanwhile.
     fn pasted(&mut self, words: &[&str]) -> Vec<u8> {
-        let place = self.folder.path().join("pasted");
-        let file = File::create(&place).expect("a file");
-        let started = self.program("wl-paste", words).stdout(file).spawn();
-        let mut child = Running(started.expect("wl-paste"));
-        assert!(comes_true(|| {
+        said(&mut self.program("wl-paste", words), self.folder.path(), || {
             assert_eq!(self.clipboard.poll(self.clock.now()), Ok(None));
-            child.0.try_wait().expect("wl-paste").is_some()
-        }));
-        fs::read(place).expect("what was pasted")
+        })
     }
 
     /// What is read when it is asked for, by who looks when there is something to see.
